@@ -1,0 +1,45 @@
+// What the broker process is told at its start. Made by init (planGrants), sent as JSON in the
+// stage's configuration; descriptors are numbers in the broker's own table.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "policies/policy.h"
+#include "supervisor/base/event.h"
+#include "supervisor/base/result.h"
+
+namespace warder::secrets {
+
+/// The upstream that a grant may be used at. The string that is checked is the string dialled.
+struct Upstream {
+  bool tls = true;
+  std::string host;  // canonical name or IP literal
+  std::uint16_t port = 443;
+  std::string base_path;  // "" or "/prefix": put before the path the agent asked for
+  std::string ca_file;    // extra PEM roots; empty: the system's
+};
+
+/// One secret, lent for one upstream, through one door.
+struct Grant {
+  std::string name;      // the job's name for the secret
+  std::string provider;  // key into provider data
+  std::string placeholder;
+  Upstream upstream;
+  int secret_fd = -1;
+  std::vector<int> listener_fds;  // sockets that listen inside the agent's network namespace
+};
+
+struct BrokerConfig {
+  std::vector<Grant> grants;
+  policies::Policy policy;
+};
+
+base::json::object toJson(const BrokerConfig& config);
+BrokerConfig brokerConfigFromJson(const base::json::object& object);
+
+/// The stage: reads its configuration, reads and locks the secrets, serves until its control
+/// socket closes. Sends {"event": …} messages. Returns the process's exit code.
+int brokerMain();
+
+}  // namespace warder::secrets

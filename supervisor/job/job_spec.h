@@ -1,0 +1,105 @@
+// What we were asked to run, checked and frozen. Plain data; job_reader makes it, nobody changes it.
+#pragma once
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace warder::job {
+
+struct FileSource {
+  std::string path;  // absolute; relative ones were resolved against the job file's folder
+};
+struct FdSource {
+  int fd = -1;
+};
+struct EnvSource {
+  std::string variable;
+};
+/// Where a secret's bytes come from. init hands over an unread descriptor, never the bytes.
+using SecretSource = std::variant<FileSource, FdSource, EnvSource>;
+
+/// `secrets.NAME`: one secret and the upstream it is lent for.
+struct SecretSpec {
+  std::string name;
+  std::string provider;  // provider data by name; the secret's own name unless given
+  SecretSource from;
+  std::string base_url;  // empty: the provider's own
+  std::string ca_file;   // PEM of extra roots for this upstream; empty: the system's only
+};
+
+/// `results.to[]`: an endpoint that collects results.
+struct CollectorSpec {
+  std::string url;
+  SecretSource token;
+  std::string ca_file;
+};
+
+/// A user and group of the agent, as the box shows them.
+struct User {
+  uid_t uid = 1000;
+  gid_t gid = 1000;
+};
+
+enum class PromptBy { Stdin, Argument, None };
+
+/// How the agent's own last words are read (report/last_words.h).
+enum class LastWords { None, ClaudeStreamJson };
+
+struct AgentSpec {
+  std::string preset;                // empty when `command` was given
+  std::vector<std::string> command;  // argv; [0] is looked up in the box's PATH if it has no slash
+  std::string prompt;
+  PromptBy prompt_by = PromptBy::None;
+  std::string workspace;  // absolute path on this machine; the box shows it as kWorkspaceInBox
+  User user;
+  bool refuses_root = false;            // this agent exits at once as uid 0 (BC-001)
+  std::map<std::string, std::string> env;  // preset's, then the job's own on top
+  std::vector<std::string> read_only;   // absolute paths of this machine, shown at the same place
+  mode_t umask = 022;
+  std::uint64_t tmp_size = 0;           // bytes of /tmp, /home and /dev/shm together
+  int stop_signal = 15;
+  LastWords last_words = LastWords::None;
+  std::string secret;        // name of the secret whose door this agent is pointed at; may be empty
+  std::string base_url_env;  // variable that takes the door's URL
+  std::string key_env;       // variable that takes the placeholder
+};
+
+struct MemorySpec {
+  std::vector<int> warn_at_percent = {70, 80, 90};  // ascending, 1..99
+};
+
+struct LimitsSpec {
+  std::optional<std::chrono::milliseconds> wall;
+  std::chrono::milliseconds grace{5000};  // from the stop signal to SIGKILL
+};
+
+struct ResultsSpec {
+  std::vector<std::string> artifacts;  // globs below the workspace; ** crosses folders
+  bool patch = false;
+  std::uint64_t max_size = 0;          // bytes of all artifacts together
+  std::string directory;               // absolute; where `warder run` leaves a copy of the results
+  std::vector<CollectorSpec> to;
+  std::chrono::milliseconds deliver_within{600'000};  // after the agent's end
+};
+
+struct JobSpec {
+  std::string file;           // the job file's absolute path
+  std::string digest;         // "sha256:…" of the job file's bytes
+  AgentSpec agent;
+  std::vector<SecretSpec> secrets;
+  std::string policy_source;  // shipped name, absolute path, or "inline", for people
+  MemorySpec memory;
+  LimitsSpec limits;
+  ResultsSpec results;
+};
+
+inline constexpr const char* kWorkspaceInBox = "/workspace";
+inline constexpr const char* kHomeInBox = "/home/agent";
+
+}  // namespace warder::job

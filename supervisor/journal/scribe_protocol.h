@@ -1,0 +1,42 @@
+// What init and the scribe say to each other (base/wire messages on the scribe's control socket),
+// and where things lie in a spool.
+//
+// Configuration: {"run_dir": ABSOLUTE PATH, "run_id": …, "attempt": N}
+//
+// init → scribe
+//   {"event": base::toMessage(event), "token": N}        append; token is optional
+//   {"output": "stdout"|"stderr"} + 1 fd                 drain this pipe to its end
+//   {"harvest": true} + 1 fd                             read this harvest stream to its end
+//   {"report": {…}}                                      write report.json (fsync, rename)
+//   {"receipt": {…}}                                     write receipt.json
+//   {"finish": true}                                     sync everything
+// scribe → init
+//   {"stored": N, "seq": S}                              the event with token N is on disk
+//   {"authored": base::toMessage(event)}                 the scribe appended an event of its own
+//                                                        (output.closed, artifact.*, patch.*)
+//   {"harvested": true}                                  the harvest stream ended
+//   {"report_stored": "sha256:…"}  {"receipt_stored": true}  {"finished": {"seq": S, "head": HEX}}
+//   {"trouble": {"sentence": …, "errno": …}}             the spool cannot be written
+//
+// SPOOL/RUN_ID/
+//   run.json                 identity: {"run_id","attempt","created","job","warder"}; written first
+//   journal/00000001.wal     frames (frame.h)
+//   output/stdout, output/stderr
+//   blobs/HEX                artifacts and the patch, named by SHA-256
+//   report.json  receipt.json
+#pragma once
+#include <string>
+
+namespace warder::journal {
+
+inline constexpr const char* kJournalFolder = "journal";
+inline constexpr const char* kOutputFolder = "output";
+inline constexpr const char* kBlobFolder = "blobs";
+inline constexpr const char* kReportFile = "report.json";
+inline constexpr const char* kReceiptFile = "receipt.json";
+inline constexpr const char* kIdentityFile = "run.json";
+
+/// The stage. Returns the process's exit code.
+int scribeMain();
+
+}  // namespace warder::journal
