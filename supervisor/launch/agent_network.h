@@ -1,0 +1,29 @@
+// The agent's own network: a namespace with nothing but `lo`, where every address is local, and
+// listeners of the broker that were made inside and are served outside (mechanism `netns`).
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <vector>
+
+#include "supervisor/base/fd.h"
+
+namespace warder::launch {
+
+struct AgentNetwork {
+  base::UniqueFd network_namespace;
+  /// For each port asked for: a socket that listens on 127.0.0.1, and one on ::1 where the kernel
+  /// has IPv6 (otherwise the inner list has one entry).
+  std::vector<std::vector<base::UniqueFd>> listeners;
+};
+
+/// First port of the base-URL doors; the namespace is the agent's alone, so the numbers are fixed.
+inline constexpr std::uint16_t kFirstDoorPort = 7411;
+
+/// Starts the `net` stage, which makes the namespace and hands it over. Errors: Kernel (no user
+/// namespaces, no privilege), Timeout. Source: ip-route(8) "local" routes (AnyIP).
+base::Result<AgentNetwork> makeAgentNetwork(const std::vector<std::uint16_t>& ports);
+
+/// The stage: configuration {"ports": [...]}.
+int networkMain();
+
+}  // namespace warder::launch

@@ -1,0 +1,128 @@
+#include "supervisor/launch/spawner.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <unistd.h>
+
+#include <memory>
+
+namespace warder::launch {
+
+using base::Error;
+using base::kernelError;
+using base::Kind;
+using base::Result;
+using base::UniqueFd;
+
+namespace {
+
+// Descriptors are first copied above this number, so that moving them to 3, 4, 5 … never hits one
+// that is still to be moved.
+constexpr int kStagingFd = 64;
+
+class SpawnActions {
+ public:
+  SpawnActions() {
+    ::posix_spawn_file_actions_init(&actions_);
+    ::posix_spawnattr_init(&attributes_);
+  }
+  SpawnActions(const SpawnActions&) = delete;
+  SpawnActions& operator=(const SpawnActions&) = delete;
+  ~SpawnActions() {
+    ::posix_spawn_file_actions_destroy(&actions_);
+    ::posix_spawnattr_destroy(&attributes_);
+  }
+
+  base::Status give(int source, int target) {
+    const int copy = ::fcntl(source, F_DUPFD_CLOEXEC, kStagingFd);
+    if (copy < 0) return kernelError("cannot copy a descriptor for a stage");
+    staged_.emplace_back(copy);
+    ::posix_spawn_file_actions_adddup2(&actions_, copy, target);
+    return {};
+  }
+
+  void openNull(int target) {
+    ::posix_spawn_file_actions_addopen(&actions_, target, "/dev/null", O_RDONLY, 0);
+  }
+
+  /// Signals as a program expects them, whatever this process blocks.
+  Result<pid_t> spawn(std::vector<std::string>& words) {
+    sigset_t none, all;
+    ::sigemptyset(&none);
+    ::sigfillset(&all);
+    ::posix_spawnattr_setsigmask(&attributes_, &none);
+    ::posix_spawnattr_setsigdefault(&attributes_, &all);
+    ::posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    std::vector<char*> argv;
+    for (auto& word : words) argv.push_back(word.data());
+    argv.push_back(nullptr);
+    char* environment[] = {nullptr};
+    pid_t pid = -1;
+    const int failed =
+        ::posix_spawn(&pid, "/proc/self/exe", &actions_, &attributes_, argv.data(), environment);
+    if (failed != 0) return kernelError("cannot start stage " + words[1], failed);
+    return pid;
+  }
+
+ private:
+  posix_spawn_file_actions_t actions_;
+  posix_spawnattr_t attributes_;
+  std::vector<UniqueFd> staged_;
+};
+
+}  // namespace
+
+Result<StartedStage> startStage(const StageStart& start) {
+  auto config = base::sealedText(start.stage, base::json::serialize(start.config));
+  if (!config) return config.error();
+  auto control = base::makeMessagePair();
+  if (!control) return control.error();
+
+  SpawnActions actions;
+  std::vector<std::pair<int, int>> gifts = {{STDERR_FILENO, STDOUT_FILENO},
+                                            {config->get(), base::kConfigFd},
+                                            {control->theirs.get(), base::kControlFd}};
+  int target = base::kFirstExtraFd;
+  for (const int fd : start.extra_fds) gifts.emplace_back(fd, target++);
+  actions.openNull(STDIN_FILENO);
+  for (const auto& [source, number] : gifts)
+    if (auto given = actions.give(source, number); !given) return given.error();
+
+  std::vector<std::string> words = {"warder", "--stage=" + start.stage};
+  if (start.service)
+    words.push_back("--as=" + std::to_string(start.uid) + ":" + std::to_string(start.gid));
+  auto pid = actions.spawn(words);
+  if (!pid) return pid.error();
+  return StartedStage{start.stage, *pid, std::move(control->ours)};
+}
+
+Result<base::Message> awaitMessage(int control, std::chrono::milliseconds limit) {
+  pollfd ready{control, POLLIN, 0};
+  int count;
+  do {
+    count = ::poll(&ready, 1, static_cast<int>(limit.count()));
+  } while (count < 0 && errno == EINTR);
+  if (count < 0) return kernelError("cannot wait for a stage");
+  if (count == 0) return Error{Kind::Timeout, "no word within " + std::to_string(limit.count()) + " ms"};
+  auto message = base::receiveMessage(control);
+  if (!message) return message.error();
+  if (!*message) return Error{Kind::Peer, "ended without a word"};
+  return std::move(**message);
+}
+
+Result<base::Message> awaitReady(const StartedStage& stage, std::chrono::milliseconds limit) {
+  auto message = awaitMessage(stage.control.get(), limit);
+  const std::string activity = "starting the " + stage.stage;
+  if (!message) return message.error().during(activity);
+  if (const auto* failed = message->body.if_contains("failed")) {
+    const auto& object = failed->as_object();
+    return Error{Kind::Internal, activity + ": " + std::string(object.at("step").as_string()) +
+                                     ": " + std::string(object.at("sentence").as_string())};
+  }
+  if (!message->body.contains("ready")) return Error{Kind::Peer, activity + ": unexpected word"};
+  return message;
+}
+
+}  // namespace warder::launch
