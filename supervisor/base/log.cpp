@@ -9,6 +9,7 @@
 #include <cstdio>
 
 #include "supervisor/base/fd.h"
+#include "supervisor/base/utf8.h"
 
 namespace warder::base {
 
@@ -65,26 +66,6 @@ spdlog::level::level_enum levelOf(Level level) {
   return spdlog::level::err;
 }
 
-/// Length of the UTF-8 sequence at the start of `text`, 0 if there is no valid one.
-/// Source: RFC 3629 section 4.
-std::size_t sequenceLength(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char lead = byte(0);
-  if (lead < 0x80) return 1;
-  const std::size_t length = lead >= 0xf0 && lead <= 0xf4   ? 4
-                             : lead >= 0xe0 && lead <= 0xef ? 3
-                             : lead >= 0xc2 && lead <= 0xdf ? 2
-                                                            : 0;
-  if (length == 0 || text.size() < length) return 0;
-  for (std::size_t i = 1; i < length; ++i)
-    if ((byte(i) & 0xc0) != 0x80) return 0;
-  const unsigned char second = byte(1);
-  if ((lead == 0xe0 && second < 0xa0) || (lead == 0xed && second > 0x9f) ||
-      (lead == 0xf0 && second < 0x90) || (lead == 0xf4 && second > 0x8f))
-    return 0;
-  return length;
-}
-
 }  // namespace
 
 void setUpLog(std::string_view stage, Level least) {
@@ -107,7 +88,7 @@ std::string escapeForTerminal(std::string_view text) {
     safe += hex;
   };
   while (!text.empty()) {
-    const std::size_t length = sequenceLength(text);
+    const std::size_t length = utf8Length(text);
     const auto first = static_cast<unsigned char>(text[0]);
     const bool control = (length == 1 && (first < 0x20 || first == 0x7f) && first != '\t') ||
                          (length == 2 && first == 0xc2 && static_cast<unsigned char>(text[1]) < 0xa0);
