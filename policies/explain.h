@@ -1,0 +1,17 @@
+// A Policy in words, for `warder check` and for reports.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "policies/policy.h"
+
+namespace warder::policies {
+
+/// "POST api.example.org:443 /v1/messages, /v1/x" ("any method", "any path").
+std::string describe(const Rule& rule);
+
+/// One line a rule, deny rules first as they are asked first, each with where it stands; then one
+/// line for each host that stands in both lists. "nothing is allowed" for an empty policy.
+std::vector<std::string> explain(const Policy& policy);
+
+}  // namespace warder::policies

@@ -1,0 +1,15 @@
+// Paths of requests and the globs of rules.
+#pragma once
+#include <string_view>
+
+namespace warder::policies {
+
+/// * stands for any characters but "/", ** for any characters; both also for none. Cost is the
+/// product of both lengths, whatever the pattern.
+bool matchesPath(std::string_view pattern, std::string_view path);
+
+/// Begins with "/", has no "." or ".." segment, backslash, control character or space. What a
+/// server could read in two ways is never matched.
+bool isPlainPath(std::string_view path);
+
+}  // namespace warder::policies

@@ -1,0 +1,110 @@
+#include <gmock/gmock.h>
+
+#include "policies/path_glob.h"
+#include "policies/policy.h"
+#include "policies/policy_json.h"
+
+namespace warder::policies {
+namespace {
+
+using ::testing::HasSubstr;
+
+Rule rule(std::string host, std::vector<std::string> methods = {},
+          std::vector<std::string> paths = {}) {
+  return {std::move(host), 443, std::move(methods), std::move(paths), "p:1"};
+}
+
+bool allows(const Policy& policy, const Request& request) {
+  return decide(policy, request).allowed;
+}
+
+TEST(Decide, AnEmptyPolicyAllowsNothing) {
+  const Decision decision = decide({}, {"example.org", 443, "GET", "/"});
+  EXPECT_FALSE(decision.allowed);
+  EXPECT_EQ(decision.rule, "");
+  EXPECT_THAT(decision.reason, HasSubstr("the policy allows nothing"));
+}
+
+TEST(Decide, HostPortMethodAndPathMustAllAgree) {
+  const Policy policy{"p", {rule("a.example", {"POST"}, {"/v1/messages"})}, {}};
+  EXPECT_TRUE(allows(policy, {"a.example", 443, "POST", "/v1/messages"}));
+  EXPECT_FALSE(allows(policy, {"b.example", 443, "POST", "/v1/messages"}));
+  EXPECT_FALSE(allows(policy, {"x.a.example", 443, "POST", "/v1/messages"}));
+  EXPECT_FALSE(allows(policy, {"a.example", 80, "POST", "/v1/messages"}));
+  EXPECT_FALSE(allows(policy, {"a.example", 443, "GET", "/v1/messages"}));
+  EXPECT_FALSE(allows(policy, {"a.example", 443, "post", "/v1/messages"}));
+  EXPECT_FALSE(allows(policy, {"a.example", 443, "POST", "/v1/messages/"}));
+  EXPECT_FALSE(allows(policy, {"a.example", 443, "POST", "/v1/Messages"}));
+}
+
+TEST(Decide, Bc125DenyWinsOverAllowWhateverTheOrder) {
+  const Policy policy{"p", {rule("a.example")}, {{"a.example", 443, {}, {"/admin/**"}, "p:9"}}};
+  EXPECT_TRUE(allows(policy, {"a.example", 443, "GET", "/x"}));
+  const Decision denied = decide(policy, {"a.example", 443, "GET", "/admin/keys"});
+  EXPECT_FALSE(denied.allowed);
+  EXPECT_EQ(denied.rule, "p:9");
+  EXPECT_THAT(denied.reason, HasSubstr("denied by the rule at p:9"));
+}
+
+TEST(Decide, AStarInFrontMeansNamesBelowAndNotTheNameItself) {
+  const Policy policy{"p", {rule("*.example.org")}, {}};
+  EXPECT_TRUE(allows(policy, {"a.example.org", 443, "GET", "/"}));
+  EXPECT_TRUE(allows(policy, {"a.b.example.org", 443, "GET", "/"}));
+  EXPECT_FALSE(allows(policy, {"example.org", 443, "GET", "/"}));
+  EXPECT_FALSE(allows(policy, {"badexample.org", 443, "GET", "/"}));
+}
+
+TEST(Decide, WhatIsNotCanonicalIsRefusedEvenIfARuleLooksAlike) {
+  const Policy policy{"p", {rule("a.example"), rule("10.0.0.1")}, {}};
+  EXPECT_FALSE(allows(policy, {"A.example", 443, "GET", "/"}));
+  EXPECT_FALSE(allows(policy, {"a.example.", 443, "GET", "/"}));
+  EXPECT_FALSE(allows(policy, {"", 443, "GET", "/"}));
+  EXPECT_FALSE(allows(policy, {"::ffff:10.0.0.1", 443, "GET", "/"}));
+  for (const char* path : {"", "x", "/a/../b", "/..", "/./", "/a\\b", "/a b", "/a\n"}) {
+    EXPECT_FALSE(allows(policy, {"a.example", 443, "GET", path})) << path;
+  }
+}
+
+TEST(Decide, ReasonsEscapeWhatTheAgentWrote) {
+  const Decision decision = decide({}, {"a.example", 443, "GET", "/\x1b[2J"});
+  EXPECT_EQ(decision.reason.find('\x1b'), std::string::npos);
+}
+
+TEST(NamesHost, OnlyExactAllowRulesName) {
+  const Policy policy{"p", {rule("10.0.0.1"), rule("*.corp.example")}, {rule("b.example")}};
+  EXPECT_TRUE(namesHost(policy, "10.0.0.1", 443));
+  EXPECT_FALSE(namesHost(policy, "10.0.0.1", 80));
+  EXPECT_FALSE(namesHost(policy, "a.corp.example", 443));
+  EXPECT_FALSE(namesHost(policy, "b.example", 443));
+}
+
+TEST(PathGlob, OneStarStaysInASegmentAndTwoCross) {
+  EXPECT_TRUE(matchesPath("/v1/*", "/v1/messages"));
+  EXPECT_TRUE(matchesPath("/v1/*", "/v1/"));
+  EXPECT_FALSE(matchesPath("/v1/*", "/v1/messages/x"));
+  EXPECT_TRUE(matchesPath("/v1/**", "/v1/messages/x"));
+  EXPECT_FALSE(matchesPath("/v1/**", "/v1"));
+  EXPECT_TRUE(matchesPath("/*/x/**/z", "/a/x/b/c/z"));
+  EXPECT_FALSE(matchesPath("/*/x", "/a/b/x"));
+  EXPECT_TRUE(matchesPath("/a*c", "/abbbc"));
+  EXPECT_FALSE(matchesPath("/a", "/ab"));
+  EXPECT_FALSE(matchesPath("/ab", "/a"));
+}
+
+TEST(PathGlob, AHostilePatternCostsNoMoreThanTheProductOfLengths) {
+  std::string pattern = "/";
+  for (int i = 0; i < 60; ++i) pattern += "a*";
+  EXPECT_FALSE(matchesPath(pattern + "b", "/" + std::string(4000, 'a')));
+}
+
+TEST(PolicyJson, ComesBackAsItWas) {
+  const Policy policy{
+      "p", {rule("a.example", {"POST", "GET"}, {"/v1/*"})}, {{"*.b.example", 8443, {}, {}, "p:7"}}};
+  const Policy back = policyFromJson(toJson(policy));
+  EXPECT_EQ(toJson(back), toJson(policy));
+  EXPECT_EQ(back.deny.at(0).port, 8443);
+  EXPECT_EQ(back.allow.at(0).methods.at(1), "GET");
+}
+
+}  // namespace
+}  // namespace warder::policies
