@@ -47,11 +47,17 @@ std::string v2Stat(std::uint64_t anon, std::uint64_t file, std::uint64_t mapped)
          std::to_string(mapped) + "\nslab_reclaimable 4194304\nunevictable 0\n";
 }
 
-void putLevel(Tree& tree, const std::string& folder, const std::string& max, std::uint64_t current,
-              const std::string& stat) {
-  tree.put(folder + "/memory.max", max + "\n");
-  tree.put(folder + "/memory.current", std::to_string(current) + "\n");
-  tree.put(folder + "/memory.stat", stat);
+/// What one cgroup's files show.
+struct Shown {
+  std::string max;
+  std::uint64_t current;
+  std::string stat;
+};
+
+void putLevel(Tree& tree, const std::string& folder, const Shown& shown) {
+  tree.put(folder + "/memory.max", shown.max + "\n");
+  tree.put(folder + "/memory.current", std::to_string(shown.current) + "\n");
+  tree.put(folder + "/memory.stat", shown.stat);
   tree.put(folder + "/memory.events",
            "low 0\nhigh 0\nmax 3\noom 1\noom_kill 2\noom_group_kill 0\n");
 }
@@ -65,8 +71,8 @@ void mountV2(Tree& tree, const std::string& top, const std::string& own) {
 TEST(MemoryProbe, ReadsTheOwnCgroupOfVersionTwo) {
   Tree tree;
   mountV2(tree, "/", "/box");
-  putLevel(tree, "cgroup/box", "1073741824", 700 * kMiB,
-           v2Stat(300 * kMiB, 390 * kMiB, 100 * kMiB));
+  putLevel(tree, "cgroup/box",
+           {"1073741824", 700 * kMiB, v2Stat(300 * kMiB, 390 * kMiB, 100 * kMiB)});
   auto probe = MemoryProbe::open(tree.paths());
   ASSERT_TRUE(probe);
   auto sample = probe->sample();
@@ -83,8 +89,8 @@ TEST(MemoryProbe, TakesTheLevelWithTheLeastHeadroomAmongVisibleAncestors) {
   Tree tree;
   mountV2(tree, "/", "/pod/box");
   const std::string idle = v2Stat(10 * kMiB, 0, 0);
-  putLevel(tree, "cgroup/pod/box", "max", 20 * kMiB, idle);
-  putLevel(tree, "cgroup/pod", "536870912", 500 * kMiB, v2Stat(450 * kMiB, 0, 0));
+  putLevel(tree, "cgroup/pod/box", {"max", 20 * kMiB, idle});
+  putLevel(tree, "cgroup/pod", {"536870912", 500 * kMiB, v2Stat(450 * kMiB, 0, 0)});
   auto probe = MemoryProbe::open(tree.paths());
   ASSERT_TRUE(probe);
   EXPECT_EQ(probe->sample()->limit_bytes, 512 * kMiB);
@@ -95,7 +101,7 @@ TEST(MemoryProbe, FindsTheFilesAtTheMountsTopWhenTheCgroupPathLiesOutsideOfIt) {
   for (const std::string own : {"/docker/abc", "/../../elsewhere", "/"}) {
     Tree tree;
     mountV2(tree, own == "/docker/abc" ? "/docker/abc" : "/", own);
-    putLevel(tree, "cgroup", "268435456", 100 * kMiB, v2Stat(90 * kMiB, 0, 0));
+    putLevel(tree, "cgroup", {"268435456", 100 * kMiB, v2Stat(90 * kMiB, 0, 0)});
     auto probe = MemoryProbe::open(tree.paths());
     ASSERT_TRUE(probe);
     EXPECT_EQ(probe->sample()->limit_bytes, 256 * kMiB) << own;
@@ -106,7 +112,7 @@ TEST(MemoryProbe, IsTheMachinesMemoryWhereNoCgroupHasALimitBelowIt) {
   Tree tree;
   mountV2(tree, "/", "/box");
   for (const std::string max : {"max", "9999999999999"}) {
-    putLevel(tree, "cgroup/box", max, 700 * kMiB, v2Stat(300 * kMiB, 0, 0));
+    putLevel(tree, "cgroup/box", {max, 700 * kMiB, v2Stat(300 * kMiB, 0, 0)});
     auto probe = MemoryProbe::open(tree.paths());
     ASSERT_TRUE(probe);
     auto sample = probe->sample();
@@ -121,7 +127,7 @@ TEST(MemoryProbe, IsTheMachinesMemoryWhereNoCgroupHasALimitBelowIt) {
 TEST(MemoryProbe, FollowsALimitThatChangesWhileTheBoxRuns) {
   Tree tree;
   mountV2(tree, "/", "/box");
-  putLevel(tree, "cgroup/box", "max", 100 * kMiB, v2Stat(90 * kMiB, 0, 0));
+  putLevel(tree, "cgroup/box", {"max", 100 * kMiB, v2Stat(90 * kMiB, 0, 0)});
   auto probe = MemoryProbe::open(tree.paths());
   ASSERT_TRUE(probe);
   EXPECT_EQ(probe->sample()->source, MemorySource::Meminfo);
