@@ -20,6 +20,8 @@ namespace {
 constexpr std::size_t kReadAtOnce = 1 << 20;
 constexpr std::size_t kMaxIdentity = 1 << 20;
 
+}  // namespace
+
 Result<std::uint64_t> seqOf(std::string_view text) {
   auto value = base::parseJson(text);
   if (!value) return value.error();
@@ -31,12 +33,14 @@ Result<std::uint64_t> seqOf(std::string_view text) {
   return number;
 }
 
-}  // namespace
+std::string segmentName(int number) {
+  char name[16];
+  std::snprintf(name, sizeof name, "%08d.wal", number);
+  return name;
+}
 
 std::string segmentPath(const std::string& run_dir, int number) {
-  char name[16];
-  std::snprintf(name, sizeof name, "/%08d.wal", number);
-  return run_dir + "/" + kJournalFolder + name;
+  return run_dir + "/" + kJournalFolder + "/" + segmentName(number);
 }
 
 JournalTail::JournalTail(std::string run_dir, std::uint64_t after)

@@ -58,6 +58,11 @@ base::Result<base::Event> eventOf(const Line& line);
 /// run.json. Errors: NotFound, Kernel, Config.
 base::Result<json::object> readIdentity(const std::string& run_dir);
 
+/// The number of a line. Errors: Config when the text is no journal line.
+base::Result<std::uint64_t> seqOf(std::string_view text);
+
+/// "00000001.wal" for 1.
+std::string segmentName(int number);
 /// RUN_DIR/journal/00000001.wal for 1.
 std::string segmentPath(const std::string& run_dir, int number);
 

@@ -6,17 +6,20 @@
 // init → scribe
 //   {"event": base::toMessage(event), "token": N}        append; token is optional
 //   {"output": "stdout"|"stderr"} + 1 fd                 drain this pipe to its end
-//   {"harvest": true} + 1 fd                             read this harvest stream to its end
+//   {"close_output": true}                               take what the output pipes hold now and
+//                                                        close them, whoever still holds the ends
+//   {"harvest": true, "max_size": BYTES} + 1 fd          read this harvest stream to its end
 //   {"report": {…}}                                      write report.json (fsync, rename)
 //   {"receipt": {…}}                                     write receipt.json
-//   {"finish": true}                                     sync everything
+//   {"finish": true}                                     close what is open, sync everything
 // scribe → init
 //   {"stored": N, "seq": S}                              the event with token N is on disk
 //   {"authored": base::toMessage(event)}                 the scribe appended an event of its own
 //                                                        (output.closed, artifact.*, patch.*)
 //   {"harvested": true}                                  the harvest stream ended
 //   {"report_stored": "sha256:…"}  {"receipt_stored": true}  {"finished": {"seq": S, "head": HEX}}
-//   {"trouble": {"sentence": …, "errno": …}}             the spool cannot be written
+//   {"trouble": {"sentence": …, "errno": …, "token": N}} the spool cannot be written; token when an
+//                                                        event with one was not stored
 //
 // SPOOL/RUN_ID/
 //   run.json                 identity: {"run_id","attempt","created","job","warder"}; written first
