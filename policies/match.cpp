@@ -42,7 +42,7 @@ const Rule* firstMatch(const std::vector<Rule>& rules, const Request& request) {
 std::string describe(const Request& request) {
   const std::string text =
       request.method + " " + request.host + ":" + std::to_string(request.port) + request.path;
-  return base::quoted(text);
+  return base::inQuotes(text);
 }
 
 std::string whyNot(const Policy& policy, const Request& request) {

@@ -18,7 +18,7 @@ std::span<const base::EmbeddedFile> policy_schemas();
 
 namespace {
 
-using base::quoted;
+using base::inQuotes;
 using base::YamlFaults;
 using base::YamlFields;
 using base::YamlNode;
@@ -32,7 +32,7 @@ std::string readHost(std::string_view written, const YamlNode& at, YamlFaults& f
   const bool below = written.substr(0, 2) == "*.";
   const std::string_view name = below ? written.substr(2) : written;
   if (name.find('*') != std::string_view::npos) {
-    faults.add(at, "host " + quoted(written) +
+    faults.add(at, "host " + inQuotes(written) +
                        ": a star stands only in front, as *.example.org; nothing allows all hosts");
     return {};
   }
@@ -40,7 +40,7 @@ std::string readHost(std::string_view written, const YamlNode& at, YamlFaults& f
   const bool is_address = host.find(':') != std::string::npos ||
                           host.find_first_not_of("0123456789.") == std::string::npos;
   if (host.empty() || (below && is_address)) {
-    faults.add(at, "host " + quoted(written) +
+    faults.add(at, "host " + inQuotes(written) +
                        " is no host name (letters, digits, hyphens, dots) and no IP address");
     return {};
   }
@@ -69,7 +69,7 @@ Rule readShortRule(const YamlNode& node, const std::string& path, YamlFaults& fa
     const bool usable = base::isPlainDecimal(digits) && digits.size() <= 5 && digits != "0" &&
                         std::stoul(std::string(digits)) <= 65535;
     if (!usable) {
-      faults.add(node, path + ": port " + quoted(digits) + " is no number from 1 to 65535");
+      faults.add(node, path + ": port " + inQuotes(digits) + " is no number from 1 to 65535");
       return rule;
     }
     rule.port = static_cast<std::uint16_t>(std::stoul(std::string(digits)));
@@ -85,14 +85,14 @@ void checkMethod(const std::string& method, const YamlNode& at, YamlFaults& faul
   const bool fine = !method.empty() && method.size() <= 32 &&
                     std::all_of(method.begin(), method.end(),
                                 [](char c) { return (c >= 'A' && c <= 'Z') || c == '-'; });
-  if (!fine) faults.add(at, "method " + quoted(method) + " is none; write upper case, as POST");
+  if (!fine) faults.add(at, "method " + inQuotes(method) + " is none; write upper case, as POST");
 }
 
 void checkPath(const std::string& path, const YamlNode& at, YamlFaults& faults) {
   if (path.size() > kLongestPattern) {
-    faults.add(at, "path " + quoted(path) + " is longer than 256 bytes");
+    faults.add(at, "path " + inQuotes(path) + " is longer than 256 bytes");
   } else if (!isPlainPath(path) || path.find_first_of("?#") != std::string::npos) {
-    faults.add(at, "path " + quoted(path) +
+    faults.add(at, "path " + inQuotes(path) +
                        " must begin with / and have no query, fragment, space, backslash, . or "
                        ".. segment");
   }
@@ -196,7 +196,7 @@ PolicyReading readShippedPolicy(const std::string& name, const std::string& wher
   }
   const std::vector<std::string> names = shippedPolicyNames();
   return {{name, {}, {}},
-          {{where, "policy " + quoted(name) + " is not shipped" + base::suggestion(name, names) +
+          {{where, "policy " + inQuotes(name) + " is not shipped" + base::suggestion(name, names) +
                        "; a file is named with a slash, as ./" + name + ".yaml"}}};
 }
 

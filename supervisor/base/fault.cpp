@@ -58,7 +58,7 @@ std::string suggestion(std::string_view word, std::span<const std::string> candi
   return text;
 }
 
-std::string quoted(std::string_view text) {
+std::string inQuotes(std::string_view text) {
   constexpr std::size_t kShown = 80;
   if (text.size() <= kShown) return '"' + escapeForTerminal(text) + '"';
   return '"' + escapeForTerminal(text.substr(0, kShown)) + "...\"";

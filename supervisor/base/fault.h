@@ -26,6 +26,6 @@ std::string nearest(std::string_view word, std::span<const std::string> candidat
 std::string suggestion(std::string_view word, std::span<const std::string> candidates);
 
 /// The text in double quotes, escaped for a terminal and cut after 80 bytes.
-std::string quoted(std::string_view text);
+std::string inQuotes(std::string_view text);
 
 }  // namespace warder::base

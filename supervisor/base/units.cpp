@@ -75,7 +75,7 @@ Error wrong(std::string sentence) {
 }
 
 Error wrongSize(std::string_view text) {
-  return wrong(quoted(text) +
+  return wrong(inQuotes(text) +
                " is no size; write a number and a unit without a space, such as 512Mi or 4GiB");
 }
 
@@ -115,12 +115,12 @@ Result<std::uint64_t> parseSize(std::string_view text) {
     return wrongSize(text);
   }
   if (rest.empty()) {
-    return wrong(quoted(text) + " has no unit; write for example " + std::string(text) + "Mi");
+    return wrong(inQuotes(text) + " has no unit; write for example " + std::string(text) + "Mi");
   }
   for (const Unit& unit : kSizes) {
     if (unit.name != rest) continue;
     const auto bytes = multiply(whole, fraction, unit.factor);
-    if (!bytes) return bytes.error().during(quoted(text) + " is no usable size");
+    if (!bytes) return bytes.error().during(inQuotes(text) + " is no usable size");
     return bytes;
   }
   return wrongSize(text);
@@ -128,7 +128,7 @@ Result<std::uint64_t> parseSize(std::string_view text) {
 
 Result<std::chrono::milliseconds> parseDuration(std::string_view text) {
   const Error malformed =
-      wrong(quoted(text) +
+      wrong(inQuotes(text) +
             " is no duration; write whole numbers with units d, h, m, s, ms in falling "
             "order, such as 90s or 1h30m");
   std::string_view rest = text;
@@ -141,7 +141,7 @@ Result<std::chrono::milliseconds> parseDuration(std::string_view text) {
     std::size_t letters = 0;
     while (letters < rest.size() && !isDigit(rest[letters])) ++letters;
     if (letters == 0) {
-      return wrong(quoted(text) + " has no unit; write for example " + std::string(text) + "s");
+      return wrong(inQuotes(text) + " has no unit; write for example " + std::string(text) + "s");
     }
     const std::string_view name = rest.substr(0, letters);
     rest.remove_prefix(letters);
@@ -150,7 +150,7 @@ Result<std::chrono::milliseconds> parseDuration(std::string_view text) {
     std::uint64_t part = 0;
     if (__builtin_mul_overflow(numberOf(digits), kDurations[next_unit].factor, &part) ||
         part > kMostMilliseconds || (total += part) > kMostMilliseconds) {
-      return wrong(quoted(text) + " is longer than 3650d");
+      return wrong(inQuotes(text) + " is longer than 3650d");
     }
     ++next_unit;
   }
@@ -163,7 +163,7 @@ Result<int> parsePercent(std::string_view text) {
   if (rest == "%" && !digits.empty() && digits.size() <= 2 && digits.front() != '0') {
     return static_cast<int>(numberOf(digits));
   }
-  return wrong(quoted(text) + " is no percentage from 1% to 99%");
+  return wrong(inQuotes(text) + " is no percentage from 1% to 99%");
 }
 
 Result<mode_t> parseMode(std::string_view text) {
@@ -175,12 +175,12 @@ Result<mode_t> parseMode(std::string_view text) {
   }
   mode_t mode = 0;
   for (const char digit : digits) {
-    if (digit < '0' || digit > '7') return wrong(quoted(text) + " is no octal mode");
+    if (digit < '0' || digit > '7') return wrong(inQuotes(text) + " is no octal mode");
     mode = mode * 8 + static_cast<mode_t>(digit - '0');
-    if (mode > 0777) return wrong(quoted(text) + " is more than 0777");
+    if (mode > 0777) return wrong(inQuotes(text) + " is more than 0777");
   }
   if (digits.empty()) {
-    return wrong(quoted(text) + " is no octal mode; write it in quotes, such as \"0755\"");
+    return wrong(inQuotes(text) + " is no octal mode; write it in quotes, such as \"0755\"");
   }
   return mode;
 }

@@ -154,7 +154,7 @@ class TreeBuilder : public YAML::EventHandler {
     }
     const auto [first, fresh] = parent.lines.emplace(key.text, key.mark.line);
     if (!fresh) {
-      faults_.add(key.mark, "key " + quoted(key.text) + " stands twice, first in line " +
+      faults_.add(key.mark, "key " + inQuotes(key.text) + " stands twice, first in line " +
                                 std::to_string(first->second) + "; keep one");
     }
     parent.has_key = true;

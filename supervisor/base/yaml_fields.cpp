@@ -57,7 +57,7 @@ std::optional<std::string> yamlText(const YamlNode& node, const std::string& wha
   const std::string_view other = node.quoted ? std::string_view{} : otherReading(node.text);
   if (other.empty()) return node.text;
   faults.add(node, what + " takes text, but some parsers read " + node.text + " as " +
-                       std::string(other) + "; write it in quotes: " + quoted(node.text));
+                       std::string(other) + "; write it in quotes: " + inQuotes(node.text));
   return std::nullopt;
 }
 
@@ -148,7 +148,7 @@ std::optional<mode_t> YamlFields::mode(const std::string& key) {
   const YamlNode* node = find(key);
   if (node != nullptr && node->kind == YamlNode::Kind::Scalar && !node->quoted &&
       node->text.substr(0, 2) != "0o") {
-    faults_.add(*node, name(key) + ": " + quoted(node->text) +
+    faults_.add(*node, name(key) + ": " + inQuotes(node->text) +
                            " is octal for one parser and decimal for another; write octal digits "
                            "in quotes, such as \"0755\", or 0o755");
     return std::nullopt;
@@ -167,7 +167,7 @@ void YamlFields::finish() {
   for (const YamlEntry& entry : node_.entries) {
     if (std::find(known_.begin(), known_.end(), entry.key) != known_.end()) continue;
     faults_.add(entry.mark,
-                "unknown key " + quoted(name(entry.key)) + suggestion(entry.key, known_));
+                "unknown key " + inQuotes(name(entry.key)) + suggestion(entry.key, known_));
   }
 }
 

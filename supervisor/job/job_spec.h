@@ -1,4 +1,5 @@
-// What we were asked to run, checked and frozen. Plain data; job_reader makes it, nobody changes it.
+// What we were asked to run, checked and frozen. Plain data; job_reader makes it, nobody changes
+// it.
 #pragma once
 #include <sys/types.h>
 
@@ -54,15 +55,16 @@ enum class LastWords { None, ClaudeStreamJson };
 struct AgentSpec {
   std::string preset;                // empty when `command` was given
   std::vector<std::string> command;  // argv; [0] is looked up in the box's PATH if it has no slash
+  std::vector<std::string> executables;  // what may stand for command[0], the first found is taken
   std::string prompt;
   PromptBy prompt_by = PromptBy::None;
   std::string workspace;  // absolute path on this machine; the box shows it as kWorkspaceInBox
   User user;
-  bool refuses_root = false;            // this agent exits at once as uid 0 (BC-001)
+  bool refuses_root = false;               // this agent exits at once as uid 0 (BC-001)
   std::map<std::string, std::string> env;  // preset's, then the job's own on top
-  std::vector<std::string> read_only;   // absolute paths of this machine, shown at the same place
+  std::vector<std::string> read_only;  // absolute paths of this machine, shown at the same place
   mode_t umask = 022;
-  std::uint64_t tmp_size = 0;           // bytes of /tmp, /home and /dev/shm together
+  std::uint64_t tmp_size = 0;  // bytes of /tmp, /home and /dev/shm together
   int stop_signal = 15;
   LastWords last_words = LastWords::None;
   std::string secret;        // name of the secret whose door this agent is pointed at; may be empty
@@ -82,15 +84,15 @@ struct LimitsSpec {
 struct ResultsSpec {
   std::vector<std::string> artifacts;  // globs below the workspace; ** crosses folders
   bool patch = false;
-  std::uint64_t max_size = 0;          // bytes of all artifacts together
-  std::string directory;               // absolute; where `warder run` leaves a copy of the results
+  std::uint64_t max_size = 0;  // bytes of all artifacts together
+  std::string directory;       // absolute; where `warder run` leaves a copy of the results
   std::vector<CollectorSpec> to;
   std::chrono::milliseconds deliver_within{600'000};  // after the agent's end
 };
 
 struct JobSpec {
-  std::string file;           // the job file's absolute path
-  std::string digest;         // "sha256:…" of the job file's bytes
+  std::string file;    // the job file's absolute path
+  std::string digest;  // "sha256:…" of the job file's bytes
   AgentSpec agent;
   std::vector<SecretSpec> secrets;
   std::string policy_source;  // shipped name, absolute path, or "inline", for people

@@ -1,0 +1,123 @@
+#include "supervisor/job/job_reader.h"
+
+#include <openssl/evp.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <span>
+
+#include "supervisor/base/embedded.h"
+#include "supervisor/base/fd.h"
+#include "supervisor/job/fields.h"
+#include "supervisor/job/sections.h"
+
+namespace warder::job {
+
+std::span<const base::EmbeddedFile> job_schemas();
+
+namespace {
+
+using base::YamlFaults;
+using base::YamlFields;
+using base::YamlNode;
+
+constexpr std::uint64_t kDefaultResults = 1ULL << 30;
+constexpr std::size_t kLargestNamedFile = 4UL * 1024 * 1024;  // prompt_file and presets
+
+std::string digestOf(std::string_view text) {
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+  unsigned length = 0;
+  EVP_Digest(text.data(), text.size(), digest.data(), &length, EVP_sha256(), nullptr);
+  constexpr std::string_view kHex = "0123456789abcdef";
+  std::string hex = "sha256:";
+  for (unsigned i = 0; i < length; ++i) {
+    hex += kHex[digest[i] >> 4];
+    hex += kHex[digest[i] & 15];
+  }
+  return hex;
+}
+
+void readSections(const YamlNode& root, Draft& draft) {
+  YamlFields fields(root, "", draft.faults);
+  fields.needVersion();
+  if (const YamlNode* node = fields.need("agent")) readAgent(*node, draft);
+  if (const YamlNode* node = fields.find("secrets")) readSecrets(*node, draft);
+  if (const YamlNode* node = fields.find("policy")) readPolicyAsk(*node, draft);
+  if (const YamlNode* node = fields.find("memory")) readMemory(*node, draft);
+  if (const YamlNode* node = fields.find("limits")) readLimits(*node, draft);
+  if (const YamlNode* node = fields.find("results")) readResults(*node, draft);
+  fields.finish();
+  checkTogether(draft);
+}
+
+std::string absoluteFromHere(const std::string& path) {
+  std::error_code ignored;
+  const std::string here = std::filesystem::current_path(ignored).string();
+  return absolutePath(here, path);
+}
+
+void addVariable(const SecretSource& source, std::vector<std::string>& variables) {
+  if (const auto* env = std::get_if<EnvSource>(&source)) variables.push_back(env->variable);
+}
+
+}  // namespace
+
+std::string JobReading::placeOf(const std::string& key) const {
+  const auto found = places.find(key);
+  return found == places.end() ? job.file : found->second;
+}
+
+JobReading readJobText(const JobInput& input) {
+  JobReading reading;
+  reading.job.file = input.file;
+  reading.job.digest = digestOf(input.text);
+  const std::string folder = std::filesystem::path(input.file).parent_path().string();
+  reading.job.results.directory = absolutePath(folder, "warder-results");
+  reading.job.results.max_size = kDefaultResults;
+  YamlFaults faults(input.file);
+  if (const base::YamlPointer root = base::parseYaml(input.text, faults)) {
+    Draft draft{input, folder, faults, reading, {}, false};
+    readSections(*root, draft);
+  }
+  if (!input.overrides.results.empty()) {
+    reading.job.results.directory = input.overrides.results;
+  }
+  const base::Faults& own = faults.list();
+  reading.faults.insert(reading.faults.end(), own.begin(), own.end());
+  return reading;
+}
+
+JobReading readJob(const std::string& path, const Overrides& overrides) {
+  const std::string file = absoluteFromHere(path);
+  // One byte more than is read as YAML, so that the strict layer says why.
+  const auto text = base::readFile(file, base::kMaxYamlBytes);
+  if (!text) {
+    JobReading reading;
+    reading.job.file = file;
+    reading.faults.push_back({file, "the job: " + text.error().sentence()});
+    return reading;
+  }
+  JobInput input{*text, file, overrides,
+                 [](const std::string& named) { return base::readFile(named, kLargestNamedFile); }};
+  if (!overrides.workspace.empty()) {
+    input.overrides.workspace = absoluteFromHere(overrides.workspace);
+  }
+  if (!overrides.results.empty()) input.overrides.results = absoluteFromHere(overrides.results);
+  return readJobText(input);
+}
+
+std::vector<std::string> secretVariables(const JobSpec& job) {
+  std::vector<std::string> variables;
+  for (const SecretSpec& secret : job.secrets) addVariable(secret.from, variables);
+  for (const CollectorSpec& collector : job.results.to) addVariable(collector.token, variables);
+  std::sort(variables.begin(), variables.end());
+  variables.erase(std::unique(variables.begin(), variables.end()), variables.end());
+  return variables;
+}
+
+std::string_view jobSchema() {
+  return job_schemas().front().text;
+}
+
+}  // namespace warder::job

@@ -1,0 +1,117 @@
+#include "supervisor/job/preset.h"
+
+#include <algorithm>
+#include <csignal>
+#include <span>
+
+#include "supervisor/base/embedded.h"
+#include "supervisor/base/yaml_fields.h"
+#include "supervisor/job/fields.h"
+
+namespace warder::job {
+
+std::span<const base::EmbeddedFile> agent_presets();
+
+namespace {
+
+using base::YamlFaults;
+using base::YamlFields;
+using base::YamlNode;
+
+template <class Value>
+Value readChoice(YamlFields& fields, const std::string& key, YamlFaults& faults,
+                 const std::vector<std::pair<std::string, Value>>& choices) {
+  const auto text = fields.text(key);
+  std::vector<std::string> names;
+  for (const auto& [name, value] : choices) {
+    if (text == name) return value;
+    names.push_back(name);
+  }
+  if (text) {
+    faults.add(*fields.find(key),
+               fields.name(key) + ": " + base::inQuotes(*text) + base::suggestion(*text, names));
+  }
+  return choices.front().second;
+}
+
+void readVariable(YamlFields& fields, const std::string& key, YamlFaults& faults,
+                  std::string& into) {
+  const auto name = fields.text(key);
+  if (!name) return;
+  into = *name;
+  if (!isVariableName(*name)) {
+    faults.add(*fields.find(key), fields.name(key) + ": " + base::inQuotes(*name) +
+                                      " is no name of an environment variable");
+  }
+}
+
+Preset readFields(YamlFields& fields, YamlFaults& faults) {
+  Preset preset;
+  fields.needVersion();
+  preset.name = fields.needText("name").value_or("");
+  preset.summary = fields.text("summary").value_or("");
+  const YamlNode* executable = fields.need("executable");
+  preset.executables = fields.texts("executable").value_or(preset.executables);
+  if (executable != nullptr && executable->items.empty()) {
+    faults.add(*executable, "executable takes a list with at least one name");
+  }
+  preset.arguments = fields.texts("arguments").value_or(preset.arguments);
+  preset.prompt_by = readChoice<PromptBy>(
+      fields, "prompt", faults,
+      {{"none", PromptBy::None}, {"stdin", PromptBy::Stdin}, {"argument", PromptBy::Argument}});
+  preset.secret = fields.text("secret").value_or("");
+  readVariable(fields, "base_url_env", faults, preset.base_url_env);
+  readVariable(fields, "key_env", faults, preset.key_env);
+  if (const YamlNode* env = fields.find("env")) preset.env = readEnvironment(*env, "env", faults);
+  preset.refuses_root = fields.boolean("refuses_root").value_or(false);
+  preset.stop_signal = readChoice<int>(fields, "stop_signal", faults,
+                                       {{"TERM", SIGTERM},
+                                        {"INT", SIGINT},
+                                        {"HUP", SIGHUP},
+                                        {"QUIT", SIGQUIT},
+                                        {"USR1", SIGUSR1},
+                                        {"USR2", SIGUSR2}});
+  preset.last_words = readChoice<LastWords>(
+      fields, "last_words", faults,
+      {{"none", LastWords::None}, {"claude-stream-json", LastWords::ClaudeStreamJson}});
+  preset.policy = fields.text("policy").value_or("");
+  fields.finish();
+  if (preset.secret.empty() && (!preset.base_url_env.empty() || !preset.key_env.empty())) {
+    faults.add(fields.node(), "base_url_env and key_env need secret: which one they point at");
+  }
+  return preset;
+}
+
+}  // namespace
+
+PresetReading readPresetText(std::string_view text, const std::string& file) {
+  YamlFaults faults(file);
+  PresetReading reading;
+  if (const base::YamlPointer root = base::parseYaml(text, faults)) {
+    YamlFields fields(*root, "", faults);
+    reading.preset = readFields(fields, faults);
+  }
+  reading.faults = faults.list();
+  return reading;
+}
+
+PresetReading readShippedPreset(const std::string& name, const std::string& where) {
+  for (const base::EmbeddedFile& file : agent_presets()) {
+    if (file.name == name + ".yaml") return readPresetText(file.text, name);
+  }
+  const std::string sentence = "agent.preset: " + base::inQuotes(name) + " is not shipped" +
+                               base::suggestion(name, shippedPresetNames()) +
+                               "; a file is named with a slash, as ./" + name + ".yaml";
+  return {{}, {{where, sentence}}};
+}
+
+std::vector<std::string> shippedPresetNames() {
+  std::vector<std::string> names;
+  for (const base::EmbeddedFile& file : agent_presets()) {
+    names.emplace_back(file.name.substr(0, file.name.rfind('.')));
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+}  // namespace warder::job

@@ -1,0 +1,36 @@
+// The sections of a job file, each read on its own. Part of job_reader.h.
+#pragma once
+#include <map>
+#include <string>
+
+#include "supervisor/base/yaml_fields.h"
+#include "supervisor/job/job_reader.h"
+#include "supervisor/job/preset.h"
+
+namespace warder::job {
+
+/// What the readers of sections share.
+struct Draft {
+  const JobInput& input;
+  std::string folder;  // of the job file
+  base::YamlFaults& faults;
+  JobReading& reading;
+  Preset preset;
+  bool has_preset = false;
+
+  /// Remembers where a key stands.
+  void note(const std::string& key, const base::YamlNode* node);
+  void addWarning(const std::string& key, std::string sentence);
+};
+
+void readAgent(const base::YamlNode& node, Draft& draft);
+void readSecrets(const base::YamlNode& node, Draft& draft);
+void readPolicyAsk(const base::YamlNode& node, Draft& draft);
+void readMemory(const base::YamlNode& node, Draft& draft);
+void readLimits(const base::YamlNode& node, Draft& draft);
+void readResults(const base::YamlNode& node, Draft& draft);
+
+/// Rules between sections, after all were read.
+void checkTogether(Draft& draft);
+
+}  // namespace warder::job
