@@ -89,7 +89,7 @@ def provider(folder, tools):
 
 @pytest.fixture
 def collector(folder, tools):
-    """Starts a collector: collector("--lease", "2s")."""
+    """Starts a collector: collector("--lease", "2")."""
     started = []
 
     def start(*words, name="collector", **options):

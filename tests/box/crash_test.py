@@ -15,7 +15,7 @@ def vanished(person, sink):
     assert world.eventually(lambda: (person.workspace / "ready").exists() or process.poll() is not None)
     assert process.poll() is None, process.communicate()
     run_dir = person.runs()[-1]
-    assert world.eventually(lambda: any(run["run_id"] == run_dir.name for run in sink.runs())), \
+    assert world.eventually(lambda: any(run["run"] == run_dir.name for run in sink.runs())), \
         "the start record leaves at once"
     os.kill(process.pid, signal.SIGKILL)
     process.communicate()
@@ -23,7 +23,7 @@ def vanished(person, sink):
 
 
 def test_bc_101_a_killed_supervisor_is_reported_lost_and_can_be_closed(person, collector):
-    sink = collector("--lease", "2s")
+    sink = collector("--lease", "2")
     run_dir = vanished(person, sink)
 
     def state():
@@ -41,7 +41,7 @@ def test_bc_101_a_killed_supervisor_is_reported_lost_and_can_be_closed(person, c
 
 
 def test_bc_101_the_next_run_does_not_mix_with_the_dead_one(person, collector):
-    sink = collector("--lease", "60s")
+    sink = collector("--lease", "60")
     dead = vanished(person, sink)
     (person.workspace / "ready").unlink()
     ran = person.run_shell("echo fresh", results={"to": [sink.sink()]})
@@ -55,4 +55,4 @@ def test_bc_101_the_next_run_does_not_mix_with_the_dead_one(person, collector):
 
 def test_nothing_of_the_box_outlives_a_killed_supervisor(person, collector):
     """The fixture that looks for leftovers is the assertion."""
-    vanished(person, collector("--lease", "60s"))
+    vanished(person, collector("--lease", "60"))
