@@ -24,19 +24,6 @@ std::size_t printedSize(std::string_view text) {
   return json::serialize(json::string(text)).size();
 }
 
-/// Cuts strings and arrays inside `value`, so that a large object keeps its shape.
-void shorten(json::value& value, std::size_t longest_string, std::size_t longest_array) {
-  if (auto* text = value.if_string()) {
-    if (text->size() <= longest_string) return;
-    *text = std::string(cutUtf8(*text, longest_string)) + std::string(kEllipsis);
-  } else if (auto* array = value.if_array()) {
-    if (array->size() > longest_array) array->resize(longest_array);
-    for (auto& item : *array) shorten(item, longest_string, longest_array);
-  } else if (auto* object = value.if_object()) {
-    for (auto& item : *object) shorten(item.value(), longest_string, longest_array);
-  }
-}
-
 }  // namespace
 
 std::string validUtf8(std::string_view text) {
@@ -79,6 +66,18 @@ std::string_view cutUtf8(std::string_view text, std::size_t limit) {
   if (text.size() <= limit) return text;
   while (limit > 0 && (static_cast<unsigned char>(text[limit]) & 0xc0) == 0x80) --limit;
   return text.substr(0, limit);
+}
+
+void shorten(json::value& value, std::size_t longest_string, std::size_t longest_array) {
+  if (auto* text = value.if_string()) {
+    if (text->size() <= longest_string) return;
+    *text = std::string(cutUtf8(*text, longest_string)) + std::string(kEllipsis);
+  } else if (auto* array = value.if_array()) {
+    if (array->size() > longest_array) array->resize(longest_array);
+    for (auto& item : *array) shorten(item, longest_string, longest_array);
+  } else if (auto* object = value.if_object()) {
+    for (auto& item : *object) shorten(item.value(), longest_string, longest_array);
+  }
 }
 
 BoundedLine boundedLine(std::string_view line, std::size_t limit) {

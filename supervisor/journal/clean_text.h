@@ -17,6 +17,10 @@ void makeValidUtf8(json::object& object);
 /// At most `limit` bytes of valid UTF-8 `text`, cut between characters.
 std::string_view cutUtf8(std::string_view text, std::size_t limit);
 
+/// Cuts strings longer than `longest_string` bytes (an ellipsis follows) and arrays longer than
+/// `longest_array`, at any depth, so that a large value keeps its shape.
+void shorten(json::value& value, std::size_t longest_string, std::size_t longest_array);
+
 /// `line` in a form whose JSON string takes at most `limit` bytes. A longer line that is a JSON
 /// object keeps its shape (long strings and arrays inside are cut), any other keeps its start.
 struct BoundedLine {

@@ -127,6 +127,7 @@ void Scribe::serve(base::Message message) {
     openOutput(std::string(stream->as_string()), std::move(message.fds));
   } else if (body.contains("close_output")) {
     while (!outputs_.empty()) closeOutput(outputs_.size() - 1);
+    say({{"outputs_closed", true}});
   } else if (body.contains("harvest")) {
     openHarvest(body.at("max_size").to_number<std::uint64_t>(), std::move(message.fds));
   } else if (const auto* report = body.if_contains("report")) {

@@ -7,7 +7,8 @@
 //   {"event": base::toMessage(event), "token": N}        append; token is optional
 //   {"output": "stdout"|"stderr"} + 1 fd                 drain this pipe to its end
 //   {"close_output": true}                               take what the output pipes hold now and
-//                                                        close them, whoever still holds the ends
+//                                                        close them, whoever still holds the ends;
+//                                                        answered by outputs_closed
 //   {"harvest": true, "max_size": BYTES} + 1 fd          read this harvest stream to its end
 //   {"report": {…}}                                      write report.json (fsync, rename)
 //   {"receipt": {…}}                                     write receipt.json
@@ -16,6 +17,7 @@
 //   {"stored": N, "seq": S}                              the event with token N is on disk
 //   {"authored": base::toMessage(event)}                 the scribe appended an event of its own
 //                                                        (output.closed, artifact.*, patch.*)
+//   {"outputs_closed": true}                             every output.closed has been authored
 //   {"harvested": true}                                  the harvest stream ended
 //   {"report_stored": "sha256:…"}  {"receipt_stored": true}  {"finished": {"seq": S, "head": HEX}}
 //   {"trouble": {"sentence": …, "errno": …, "token": N}} the spool cannot be written; token when an

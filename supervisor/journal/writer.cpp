@@ -163,6 +163,7 @@ Result<Appended> Writer::append(Event event) {
   seq_ = seq + 1;
   head_ = toHex(sealed->digest);
   if (auto synced = sync(); !synced) return synced.error();
+  if (event.type == "run.finished") ::unlinkat(folder_.get(), kReserveName, 0);
   return Appended{seq, true};
 }
 
