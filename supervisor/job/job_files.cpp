@@ -1,0 +1,307 @@
+#include "supervisor/job/job_files.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <sstream>
+
+#include "supervisor/base/fd.h"
+#include "supervisor/job/fields.h"
+
+namespace warder::job {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Folders that are not shown as a whole, nor anything that holds them.
+constexpr const char* kNeverWhole[] = {"/etc", "/root", "/home", "/var", "/tmp", "/boot"};
+// Folders of which nothing is shown.
+constexpr const char* kNeverBelow[] = {"/proc", "/sys", "/dev", "/run", "/var/run"};
+// Folders that every program relies on; a workspace is written to.
+constexpr const char* kPrograms[] = {"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64"};
+// Sockets that are as good as root on this machine.
+constexpr const char* kEngineSockets[] = {"docker.sock", "containerd.sock", "crio.sock",
+                                          "podman.sock", "buildkitd.sock"};
+
+bool isBelow(const std::string& path, const std::string& folder) {
+  return path == folder || path.rfind(folder == "/" ? folder : folder + "/", 0) == 0;
+}
+
+std::string realPath(const std::string& path) {
+  std::error_code failure;
+  const std::string real = fs::canonical(path, failure).string();
+  return failure ? path : real;
+}
+
+class Checker {
+ public:
+  explicit Checker(const JobReading& reading)
+      : reading_(reading), job_(reading.job), own_uid_(hasOwnUid(reading.job.agent.user)) {}
+
+  base::Faults run() {
+    checkWorkspace();
+    checkReadOnly();
+    checkNotWritable(job_.file, "the job", "");
+    checkNotWritable(reading_.preset_file, "the preset", "agent.preset");
+    if (reading_.policy.from == PolicyAsk::From::File) {
+      checkNotWritable(reading_.policy.name, "the policy", "policy");
+    }
+    for (const SecretSpec& secret : job_.secrets) {
+      const std::string key = "secrets." + secret.name;
+      checkSource(secret.from, key, key + ".from");
+      checkRoots(secret.ca_file, key + ".ca_file");
+    }
+    for (std::size_t i = 0; i < job_.results.to.size(); ++i) {
+      const std::string key = "results.to[" + std::to_string(i) + "]";
+      checkSource(job_.results.to[i].token, key + ".token", key + ".token");
+      checkRoots(job_.results.to[i].ca_file, key + ".ca_file");
+    }
+    checkResults();
+    return std::move(faults_);
+  }
+
+ private:
+  void fault(const std::string& key, const std::string& sentence) {
+    faults_.push_back({reading_.placeOf(key), sentence});
+  }
+
+  void checkWorkspace() {
+    const std::string& path = job_.agent.workspace;
+    if (path.empty()) return;
+    struct stat file {};
+    if (::stat(path.c_str(), &file) != 0) {
+      return fault("agent.workspace", "agent.workspace: there is no folder " + path);
+    }
+    if (!S_ISDIR(file.st_mode)) {
+      return fault("agent.workspace", "agent.workspace: " + path + " is no folder");
+    }
+    checkShown("agent.workspace", path);
+    for (const char* programs : kPrograms) {
+      if (realPath(path) != realPath(programs)) continue;
+      return fault("agent.workspace", "agent.workspace: " + path +
+                                          " holds this machine's programs, which the agent must "
+                                          "not change");
+    }
+  }
+
+  void checkReadOnly() {
+    for (const std::string& path : job_.agent.read_only) {
+      struct stat file {};
+      if (::stat(path.c_str(), &file) != 0) {
+        fault("agent.read_only", "agent.read_only: " + path + " is not there");
+        continue;
+      }
+      checkShown("agent.read_only", path);
+      for (const char* taken : {kWorkspaceInBox, kHomeInBox}) {
+        if (!isBelow(path, taken)) continue;
+        fault("agent.read_only", "agent.read_only: the box shows " + std::string(taken) +
+                                     " in its own way, so " + path + " cannot be shown there");
+      }
+      if (S_ISSOCK(file.st_mode) || S_ISBLK(file.st_mode) || S_ISCHR(file.st_mode)) {
+        fault("agent.read_only", "agent.read_only: " + path + " is a socket or a device");
+      }
+    }
+  }
+
+  void checkShown(const std::string& key, const std::string& path) {
+    for (const std::string& name : {path, realPath(path)}) {
+      const std::string why = whyNotShown(name);
+      if (!why.empty()) return fault(key, key + ": " + why);
+    }
+    for (const char* socket : kEngineSockets) {
+      std::error_code ignored;
+      if (fs::path(path).filename() == socket || fs::exists(path + "/" + socket, ignored)) {
+        return fault(key, key + ": " + path + " holds " + socket +
+                              ", which is as good as root on this machine");
+      }
+    }
+  }
+
+  /// For files that decide what the agent may do. Where the agent shares the caller's uid, the box
+  /// alone keeps it from them.
+  void checkNotWritable(const std::string& path, const std::string& what, const std::string& key) {
+    struct stat file {};
+    struct stat folder {};
+    const std::string parent = fs::path(path).parent_path().string();
+    if (path.empty() || !own_uid_ || job_.agent.user.uid == 0) return;
+    if (::stat(path.c_str(), &file) != 0 || ::stat(parent.c_str(), &folder) != 0) return;
+    const std::string uid = std::to_string(job_.agent.user.uid);
+    if (canWrite(file, job_.agent.user)) {
+      return fault(key, what + " " + path + " can be written by the agent's uid " + uid +
+                            "; give it another owner or mode");
+    }
+    // In a sticky folder only the owner of file or folder can replace the file.
+    const bool sticky = (folder.st_mode & S_ISVTX) != 0 && folder.st_uid != job_.agent.user.uid;
+    if (canWrite(folder, job_.agent.user) && !sticky) {
+      fault(key, what + " " + path + " lies in a folder that the agent's uid " + uid +
+                     " can write, so it could replace it; move it or change the folder's mode");
+    }
+  }
+
+  void checkSource(const SecretSource& source, const std::string& what, const std::string& key) {
+    if (const auto* file = std::get_if<FileSource>(&source)) checkSecretFile(*file, what, key);
+  }
+
+  void checkSecretFile(const FileSource& source, const std::string& what, const std::string& key) {
+    if (source.path.empty()) return;  // its reader has said so
+    const auto file = base::openFile(source.path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+    if (!file) return fault(key, what + ": " + file.error().sentence());
+    struct stat facts {};
+    if (::fstat(file->get(), &facts) != 0) {
+      return fault(key, what + ": " + base::kernelError(source.path).sentence());
+    }
+    const std::string named = what + ": " + source.path;
+    if (!S_ISREG(facts.st_mode)) {
+      return fault(key, named + (S_ISDIR(facts.st_mode) ? " is a folder" : " is no regular file") +
+                            "; name a file, or hand a descriptor over with {fd: NUMBER}");
+    }
+    if (facts.st_size == 0) fault(key, named + " is empty");
+    if (static_cast<std::uint64_t>(facts.st_size) > kMaxSecretBytes) {
+      fault(key, named + " is larger than 64 KiB");
+    }
+    checkNotWritable(source.path, what + ": the file", key);
+    checkHidden(source.path, what, key);
+  }
+
+  /// The box shows the agent two kinds of folders of the user's; a secret is in neither.
+  void checkHidden(const std::string& path, const std::string& what, const std::string& key) {
+    const std::string real = realPath(path);
+    std::vector<std::string> shown = job_.agent.read_only;
+    shown.push_back(job_.agent.workspace);
+    for (const std::string& folder : shown) {
+      if (folder.empty() || !isBelow(real, realPath(folder))) continue;
+      return fault(key, what + ": " + path + " lies below " + folder +
+                            ", which the agent can read; move the secret elsewhere");
+    }
+  }
+
+  void checkRoots(const std::string& path, const std::string& key) {
+    if (path.empty()) return;
+    const auto file = base::openFile(path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+    struct stat facts {};
+    if (!file) return fault(key, key + ": " + file.error().sentence());
+    if (::fstat(file->get(), &facts) != 0 || !S_ISREG(facts.st_mode) || facts.st_size == 0) {
+      return fault(key, key + ": " + path + " is no file with certificates in it");
+    }
+    checkNotWritable(path, key + ": the file", key);
+  }
+
+  void checkResults() {
+    const std::string& path = job_.results.directory;
+    struct stat file {};
+    if (::stat(path.c_str(), &file) == 0 && !S_ISDIR(file.st_mode)) {
+      fault("results.dir", "results.dir: " + path + " is there and is no folder");
+    }
+  }
+
+  const JobReading& reading_;
+  const JobSpec& job_;
+  bool own_uid_;
+  base::Faults faults_;
+};
+
+struct NamedSource {
+  std::string what;
+  std::string where;
+  const SecretSource* source;
+};
+
+std::vector<NamedSource> sourcesOf(const JobReading& reading) {
+  std::vector<NamedSource> sources;
+  for (const SecretSpec& secret : reading.job.secrets) {
+    const std::string key = "secrets." + secret.name;
+    sources.push_back({key, reading.placeOf(key + ".from"), &secret.from});
+  }
+  for (std::size_t i = 0; i < reading.job.results.to.size(); ++i) {
+    const std::string key = "results.to[" + std::to_string(i) + "].token";
+    sources.push_back({key, reading.placeOf(key), &reading.job.results.to[i].token});
+  }
+  return sources;
+}
+
+std::string whyNotHandedOver(const SecretSource& source) {
+  if (const auto* fd = std::get_if<FdSource>(&source)) {
+    if (fd->fd >= 0 && ::fcntl(fd->fd, F_GETFD) < 0) {
+      return "descriptor " + std::to_string(fd->fd) + " is not open";
+    }
+  }
+  if (const auto* variable = std::get_if<EnvSource>(&source)) {
+    const char* value = std::getenv(variable->variable.c_str());
+    if (value == nullptr || *value == '\0') {
+      return "the environment variable " + variable->variable + " is not set or empty";
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+bool canWrite(const struct stat& file, const User& user) {
+  if (file.st_uid == user.uid) return true;
+  if (file.st_gid == user.gid && (file.st_mode & S_IWGRP) != 0) return true;
+  return (file.st_mode & S_IWOTH) != 0;
+}
+
+std::string whyNotShown(const std::string& path) {
+  for (const char* folder : kNeverBelow) {
+    if (isBelow(path, folder)) return path + " lies below " + folder + ", which is never shown";
+  }
+  std::vector<std::string> whole(std::begin(kNeverWhole), std::end(kNeverWhole));
+  whole.insert(whole.end(), std::begin(kNeverBelow), std::end(kNeverBelow));
+  for (const std::string& folder : whole) {
+    if (isBelow(folder, path)) {
+      return path + " is or holds " + folder + ", which is never shown whole";
+    }
+  }
+  return {};
+}
+
+base::Faults checkFiles(const JobReading& reading) {
+  return Checker(reading).run();
+}
+
+base::Faults checkHandedOver(const JobReading& reading) {
+  base::Faults faults;
+  for (const NamedSource& named : sourcesOf(reading)) {
+    const std::string why = whyNotHandedOver(*named.source);
+    if (!why.empty()) faults.push_back({named.where, named.what + ": " + why});
+  }
+  return faults;
+}
+
+base::Faults warnAboutFiles(const JobReading& reading) {
+  base::Faults warnings;
+  const std::string workspace = realPath(reading.job.agent.workspace);
+  const auto warn = [&](const std::string& path, const std::string& what, const std::string& key) {
+    if (path.empty() || !isBelow(realPath(path), workspace)) return;
+    warnings.push_back(
+        {reading.placeOf(key), what + " " + path +
+                                   " lies in the workspace, where the agent can change it "
+                                   "for the next run"});
+  };
+  warn(reading.job.file, "the job", "");
+  warn(reading.preset_file, "the preset", "agent.preset");
+  if (reading.policy.from == PolicyAsk::From::File) {
+    warn(reading.policy.name, "the policy", "policy");
+  }
+  return warnings;
+}
+
+bool hasOwnUid(const User& user) {
+  if (::geteuid() != 0) return false;
+  const auto text = base::readFile("/proc/self/uid_map", 64 * 1024);
+  if (!text) return false;
+  std::istringstream lines(*text);
+  std::uint64_t inside = 0;
+  std::uint64_t outside = 0;
+  std::uint64_t count = 0;
+  while (lines >> inside >> outside >> count) {
+    if (user.uid >= inside && user.uid - inside < count) return true;
+  }
+  return false;
+}
+
+}  // namespace warder::job

@@ -1,0 +1,36 @@
+// What this machine says about the paths, descriptors and variables that a job names.
+#pragma once
+#include <sys/stat.h>
+
+#include <string>
+#include <vector>
+
+#include "supervisor/job/job_reader.h"
+
+namespace warder::job {
+
+/// A fault for each path that is not as the job says: missing, unreadable or wrong files, folders
+/// that the box must not show, control files and secrets that the agent could write or read.
+base::Faults checkFiles(const JobReading& reading);
+
+/// A fault for each descriptor that is not open and each variable that is not set. For the process
+/// that was given them; they leave it soon after.
+base::Faults checkHandedOver(const JobReading& reading);
+
+/// Control files that lie in the workspace: the agent could change them for the next run.
+base::Faults warnAboutFiles(const JobReading& reading);
+
+/// Will the agent be another user of this machine? Only root can do that, and only for a uid that
+/// its user namespace maps; otherwise the agent shares the caller's own uid.
+/// Source: user_namespaces(7), /proc/PID/uid_map.
+bool hasOwnUid(const User& user);
+
+/// May a process with this user change this file? Owners may, since they can change its mode.
+bool canWrite(const struct stat& file, const User& user);
+
+/// Why the box must not show this path of the machine; empty when it may. Pure.
+std::string whyNotShown(const std::string& path);
+
+inline constexpr std::size_t kMaxSecretBytes = 64 * 1024;
+
+}  // namespace warder::job
