@@ -243,7 +243,27 @@ std::string YamlFaults::where(YamlMark mark) const {
 }
 
 void YamlFaults::add(YamlMark mark, std::string sentence) {
-  list_.push_back({where(mark), std::move(sentence)});
+  if (found_.size() >= kMostFaults) {
+    more_ = true;
+    return;
+  }
+  found_.push_back({mark, {where(mark), std::move(sentence)}});
+}
+
+void YamlFaults::addForFile(std::string sentence) {
+  found_.push_back({{0, 0}, {file_, std::move(sentence)}});
+}
+
+Faults YamlFaults::list() const {
+  std::vector<Found> sorted = found_;
+  std::stable_sort(sorted.begin(), sorted.end(), [](const Found& left, const Found& right) {
+    return std::pair(left.mark.line, left.mark.column) <
+           std::pair(right.mark.line, right.mark.column);
+  });
+  Faults faults;
+  for (Found& found : sorted) faults.push_back(std::move(found.fault));
+  if (more_) faults.push_back({file_, "has more faults than the 100 above"});
+  return faults;
 }
 
 YamlPointer parseYaml(std::string_view text, YamlFaults& faults) {

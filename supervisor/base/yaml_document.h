@@ -15,6 +15,8 @@ inline constexpr std::size_t kMaxYamlBytes = 1024 * 1024;
 inline constexpr std::size_t kMaxYamlDepth = 64;       // aliases counted where they are used
 inline constexpr std::size_t kMaxYamlNodes = 100'000;  // after aliases are expanded
 
+inline constexpr std::size_t kMostFaults = 100;  // of one file; hostile ones have no end
+
 struct YamlNode;
 using YamlPointer = std::shared_ptr<const YamlNode>;
 
@@ -39,21 +41,27 @@ struct YamlNode {
   YamlMark mark;
 };
 
-/// Collects what is wrong with one file.
+/// Collects what is wrong with one file, in the file's order. At most kMostFaults are kept.
 class YamlFaults {
  public:
   explicit YamlFaults(std::string file) : file_(std::move(file)) {}
   void add(YamlMark mark, std::string sentence);
   void add(const YamlNode& node, std::string sentence) { add(node.mark, std::move(sentence)); }
-  void addForFile(std::string sentence) { list_.push_back({file_, std::move(sentence)}); }
+  void addForFile(std::string sentence);
   std::string where(YamlMark mark) const;
   const std::string& file() const { return file_; }
-  const Faults& list() const { return list_; }
-  bool empty() const { return list_.empty(); }
+  bool empty() const { return found_.empty(); }
+  /// Sorted by place; where more than kMostFaults were found, the last one says so.
+  Faults list() const;
 
  private:
+  struct Found {
+    YamlMark mark;
+    Fault fault;
+  };
   std::string file_;
-  Faults list_;
+  std::vector<Found> found_;
+  bool more_ = false;
 };
 
 /// Reads one document. Refused, each with its place: more than the limits above, text that is not

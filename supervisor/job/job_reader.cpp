@@ -83,7 +83,7 @@ JobReading readJobText(const JobInput& input) {
   if (!input.overrides.results.empty()) {
     reading.job.results.directory = input.overrides.results;
   }
-  const base::Faults& own = faults.list();
+  const base::Faults own = faults.list();
   reading.faults.insert(reading.faults.end(), own.begin(), own.end());
   return reading;
 }

@@ -160,24 +160,25 @@ void readPolicyAsk(const YamlNode& node, Draft& draft) {
 void readMemory(const YamlNode& node, Draft& draft) {
   YamlFields fields(node, "memory", draft.faults);
   const YamlNode* list = fields.find("warn_at");
-  const auto words = fields.texts("warn_at");
   fields.finish();
-  if (!words) return;
+  if (list == nullptr) return;
+  if (list->kind != YamlNode::Kind::Sequence || list->items.empty() ||
+      list->items.size() > kMostMarks) {
+    draft.faults.add(*list, "memory.warn_at takes a list of 1 to 10 marks, such as [70%, 90%]");
+    return;
+  }
   std::vector<int> marks;
-  for (std::size_t i = 0; i < words->size(); ++i) {
-    const auto mark = base::parsePercent((*words)[i]);
-    if (mark) {
-      marks.push_back(*mark);
+  for (const base::YamlPointer& item : list->items) {
+    const auto word = base::yamlWord(*item, "memory.warn_at", draft.faults);
+    if (!word) continue;
+    const auto mark = base::parsePercent(*word);
+    if (!mark) {
+      draft.faults.add(*item, "memory.warn_at: " + mark.error().sentence());
+    } else if (!marks.empty() && *mark <= marks.back()) {
+      draft.faults.add(*item, "memory.warn_at must rise, such as [70%, 80%, 90%]");
     } else {
-      draft.faults.add(*list->items[i], "memory.warn_at: " + mark.error().sentence());
+      marks.push_back(*mark);
     }
-  }
-  if (words->empty() || words->size() > kMostMarks) {
-    draft.faults.add(*list, "memory.warn_at takes 1 to 10 marks");
-  }
-  const auto rises = [](int left, int right) { return left >= right; };
-  if (std::adjacent_find(marks.begin(), marks.end(), rises) != marks.end()) {
-    draft.faults.add(*list, "memory.warn_at must rise, such as [70%, 80%, 90%]");
   }
   draft.reading.job.memory.warn_at_percent = std::move(marks);
 }

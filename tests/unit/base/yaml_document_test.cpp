@@ -138,6 +138,24 @@ TEST(YamlDocument, WhatIsNoSingleDocumentIsRefused) {
   EXPECT_THAT(faultsOf("a: *nowhere\n"), HasSubstr("f.yaml:1:4: this is not YAML"));
 }
 
+TEST(YamlDocument, FaultsAreBoundedAndInTheFilesOrder) {
+  std::string text;
+  for (int i = 0; i < 101; ++i) text += "a: 1\n";
+  YamlFaults hundred("f");
+  parseYaml(text, hundred);
+  EXPECT_EQ(hundred.list().size(), 100U);
+  YamlFaults more("f");
+  parseYaml(text + "a: 1\n", more);
+  ASSERT_EQ(more.list().size(), 101U);
+  EXPECT_EQ(more.list().back().sentence, "has more faults than the 100 above");
+  YamlFaults order("f");
+  order.add(YamlMark{2, 1}, "second");
+  order.add(YamlMark{1, 9}, "first");
+  order.addForFile("the file");
+  EXPECT_EQ(order.list()[0].sentence, "the file");
+  EXPECT_EQ(order.list()[1].sentence, "first");
+}
+
 TEST(YamlDocument, TagsAndOddKeysAreRefused) {
   EXPECT_THAT(faultsOf("a: !!str no\n"), HasSubstr("tags"));
   EXPECT_THAT(faultsOf("? [a]\n: b\n"), HasSubstr("a key must be text"));
