@@ -108,6 +108,10 @@ Status HarvestStore::end(const HarvestEnd& end) {
     open.dropped = true;
     open.reason = "fewer bytes came than were announced";
   }
+  if (open.patch && end.changed && !open.dropped) {
+    open.dropped = true;
+    open.reason = end.note.empty() ? "the patch is not complete" : end.note;
+  }
   if (open.dropped) {
     skip(open, open.reason);
     return {};

@@ -6,7 +6,8 @@
 //   F {path, size, mode, mtime_ms[, path_encoding]}   a file begins; D* and E follow
 //   P {}                                              the patch begins; D* and E follow
 //   D bytes                                           at most kMaxHarvestData
-//   E {[sha256][, changed][, note]}                   the file or patch is complete
+//   E {[sha256][, changed][, note]}                   the end of the file or patch; changed: it did
+//                                                     not keep still (a patch is then thrown away)
 //   S {path, reason[, path_encoding]}                 a file that is not sent
 //   N {reason}                                        there is no patch
 //   Z {}                                              the end: nothing may follow

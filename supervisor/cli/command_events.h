@@ -1,0 +1,13 @@
+// `warder events`: shows what happened in a run, or is happening.
+#pragma once
+
+namespace CLI {
+class App;
+}
+
+namespace warder::cli {
+
+/// warder events RUN_DIR [-f] [--json]. exit_code: 0 shown, 2 not a run's folder.
+void addEventsCommand(CLI::App& app, int& exit_code);
+
+}  // namespace warder::cli
