@@ -55,8 +55,8 @@ Result<UniqueFd> mappedUserNamespace(const BindMount& bind) {
 
 Status bindMount(const BindMount& bind) {
   const std::string activity = "showing " + bind.from;
-  UniqueFd tree(::open_tree(AT_FDCWD, bind.from.c_str(),
-                            OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE));
+  UniqueFd tree(
+      ::open_tree(AT_FDCWD, bind.from.c_str(), OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE));
   if (!tree) return kernelError("cannot open the tree " + bind.from);
   mount_attr attributes{};
   attributes.attr_set = MOUNT_ATTR_NOSUID;

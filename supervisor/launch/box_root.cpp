@@ -25,14 +25,24 @@ namespace {
 
 /// Programs and libraries of the machine. On a merged-/usr system most are links, which are copied
 /// as links.
-constexpr const char* kProgramPaths[] = {"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64",
-                                         "/libx32"};
+constexpr const char* kProgramPaths[] = {"/usr",   "/bin",   "/sbin",  "/lib",
+                                         "/lib32", "/lib64", "/libx32"};
 /// What programs need from /etc to start, and nothing that says who this machine is.
-constexpr const char* kEtcPaths[] = {
-    "/etc/ld.so.cache",  "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives",
-    "/etc/ssl/certs",    "/etc/pki/tls/certs", "/etc/pki/ca-trust/extracted",
-    "/etc/ca-certificates.conf", "/etc/localtime", "/etc/protocols", "/etc/services",
-    "/etc/mime.types",   "/etc/java-17-openjdk", "/etc/python3", "/etc/perl"};
+constexpr const char* kEtcPaths[] = {"/etc/ld.so.cache",
+                                     "/etc/ld.so.conf",
+                                     "/etc/ld.so.conf.d",
+                                     "/etc/alternatives",
+                                     "/etc/ssl/certs",
+                                     "/etc/pki/tls/certs",
+                                     "/etc/pki/ca-trust/extracted",
+                                     "/etc/ca-certificates.conf",
+                                     "/etc/localtime",
+                                     "/etc/protocols",
+                                     "/etc/services",
+                                     "/etc/mime.types",
+                                     "/etc/java-17-openjdk",
+                                     "/etc/python3",
+                                     "/etc/perl"};
 constexpr const char* kDevices[] = {"null", "zero", "full", "random", "urandom", "tty"};
 
 class RootBuilder {
@@ -213,7 +223,9 @@ class RootBuilder {
 
 }  // namespace
 
-Status buildBoxRoot(const BoxRoot& box) { return RootBuilder(box).build(); }
+Status buildBoxRoot(const BoxRoot& box) {
+  return RootBuilder(box).build();
+}
 
 std::string passwdText(uid_t uid, gid_t gid) {
   std::string text = "root:x:0:0:root:/root:/bin/sh\n";

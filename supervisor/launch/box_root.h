@@ -1,5 +1,6 @@
 // The file system that the agent sees in a box made by `warder run`: an empty root of its own with
-// the machine's programs shown read-only, a minimal /etc, an empty home and /tmp, and the workspace.
+// the machine's programs shown read-only, a minimal /etc, an empty home and /tmp, and the
+// workspace.
 #pragma once
 #include <sys/types.h>
 
@@ -12,11 +13,11 @@
 namespace warder::launch {
 
 struct BoxRoot {
-  std::string mount_point;  // an existing empty folder of this machine
-  std::string workspace;    // shown at job::kWorkspaceInBox
+  std::string mount_point;             // an existing empty folder of this machine
+  std::string workspace;               // shown at job::kWorkspaceInBox
   std::vector<std::string> read_only;  // further paths, shown at the same place
   std::uint64_t tmp_size = 0;          // bytes of /tmp, home and /dev/shm together
-  uid_t uid = 1000;  // the agent, as the box shows it
+  uid_t uid = 1000;                    // the agent, as the box shows it
   gid_t gid = 1000;
   /// Owner of the box's own files and of /tmp's top, as this namespace sees the agent: `uid` where
   /// ids are the machine's, 0 where only one id is mapped.

@@ -25,19 +25,69 @@ using base::Status;
 namespace {
 
 constexpr auto kRefusedCalls = std::to_array<const char*>({
-    "ptrace", "process_vm_readv", "process_vm_writev", "pidfd_getfd", "kcmp", "process_madvise",
-    "keyctl", "add_key", "request_key", "bpf", "userfaultfd", "perf_event_open",
-    "io_uring_setup", "io_uring_enter", "io_uring_register", "setns", "unshare", "mount", "umount2",
-    "pivot_root", "chroot", "open_tree", "move_mount", "fsopen", "fsconfig", "fsmount", "fspick",
-    "mount_setattr", "swapon", "swapoff", "reboot", "kexec_load", "kexec_file_load", "init_module",
-    "finit_module", "delete_module", "acct", "quotactl", "quotactl_fd", "open_by_handle_at",
-    "name_to_handle_at", "fanotify_init", "lookup_dcookie", "syslog", "settimeofday",
-    "clock_settime", "adjtimex", "clock_adjtime", "sethostname", "setdomainname", "iopl", "ioperm",
-    "modify_ldt", "vhangup", "nfsservctl", "move_pages", "migrate_pages", "mbind", "set_mempolicy",
+    "ptrace",
+    "process_vm_readv",
+    "process_vm_writev",
+    "pidfd_getfd",
+    "kcmp",
+    "process_madvise",
+    "keyctl",
+    "add_key",
+    "request_key",
+    "bpf",
+    "userfaultfd",
+    "perf_event_open",
+    "io_uring_setup",
+    "io_uring_enter",
+    "io_uring_register",
+    "setns",
+    "unshare",
+    "mount",
+    "umount2",
+    "pivot_root",
+    "chroot",
+    "open_tree",
+    "move_mount",
+    "fsopen",
+    "fsconfig",
+    "fsmount",
+    "fspick",
+    "mount_setattr",
+    "swapon",
+    "swapoff",
+    "reboot",
+    "kexec_load",
+    "kexec_file_load",
+    "init_module",
+    "finit_module",
+    "delete_module",
+    "acct",
+    "quotactl",
+    "quotactl_fd",
+    "open_by_handle_at",
+    "name_to_handle_at",
+    "fanotify_init",
+    "lookup_dcookie",
+    "syslog",
+    "settimeofday",
+    "clock_settime",
+    "adjtimex",
+    "clock_adjtime",
+    "sethostname",
+    "setdomainname",
+    "iopl",
+    "ioperm",
+    "modify_ldt",
+    "vhangup",
+    "nfsservctl",
+    "move_pages",
+    "migrate_pages",
+    "mbind",
+    "set_mempolicy",
 });
 
-constexpr std::array<int, 7> kNamespaceFlags = {CLONE_NEWNS,  CLONE_NEWUTS, CLONE_NEWIPC,
-                                                CLONE_NEWPID, CLONE_NEWNET, CLONE_NEWUSER,
+constexpr std::array<int, 7> kNamespaceFlags = {CLONE_NEWNS,    CLONE_NEWUTS, CLONE_NEWIPC,
+                                                CLONE_NEWPID,   CLONE_NEWNET, CLONE_NEWUSER,
                                                 CLONE_NEWCGROUP};
 
 class Filter {
@@ -48,8 +98,9 @@ class Filter {
     const int call = ::seccomp_syscall_resolve_name(name);
     if (call == __NR_SCMP_ERROR) return;  // older than this libseccomp, or not on this machine
     const auto count = static_cast<unsigned>(arguments.size());
-    const int added = ::seccomp_rule_add_array(
-        context_.get(), SCMP_ACT_ERRNO(static_cast<unsigned>(code)), call, count, arguments.begin());
+    const int added =
+        ::seccomp_rule_add_array(context_.get(), SCMP_ACT_ERRNO(static_cast<unsigned>(code)), call,
+                                 count, arguments.begin());
     if (added != 0 && failure_ == 0) failure_ = -added;
   }
 
@@ -69,9 +120,9 @@ class Filter {
 };
 
 /// socket() is an allow-list of (family, protocol): UNIX; INET and INET6 with the default protocol,
-/// TCP or UDP (MPTCP, SCTP and raw protocols have other numbers); NETLINK_ROUTE. libseccomp tests an
-/// argument once a rule, so this list is a small filter of its own. It looks at the low halves: the
-/// kernel takes both arguments as int.
+/// TCP or UDP (MPTCP, SCTP and raw protocols have other numbers); NETLINK_ROUTE. libseccomp tests
+/// an argument once a rule, so this list is a small filter of its own. It looks at the low halves:
+/// the kernel takes both arguments as int.
 Status allowListSockets() {
   constexpr auto kNumber = offsetof(seccomp_data, nr);
   constexpr auto kFamily = offsetof(seccomp_data, args[0]);

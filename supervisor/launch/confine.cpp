@@ -33,8 +33,7 @@ Status dropCapabilities() {
 }
 
 Status forbidNewPrivileges() {
-  if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
-    return kernelError("cannot set no_new_privs");
+  if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return kernelError("cannot set no_new_privs");
   return {};
 }
 

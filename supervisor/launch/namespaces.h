@@ -11,9 +11,9 @@ struct BoxNamespaces {
 };
 
 /// Puts this process into a new user namespace (if not root: uid 0 is the caller), and new mount,
-/// ipc and uts namespaces; its next child is PID 1 of a new pid namespace. The process must have one
-/// thread. Errors say which setting of the machine is in the way.
-/// Source: user_namespaces(7), pid_namespaces(7).
+/// ipc and uts namespaces; its next child is PID 1 of a new pid namespace. The process must have
+/// one thread. Errors say which setting of the machine is in the way. Source: user_namespaces(7),
+/// pid_namespaces(7).
 base::Result<BoxNamespaces> enterBoxNamespaces();
 
 /// In init, PID 1: private mounts, a /proc of this pid namespace, the host name.

@@ -48,13 +48,14 @@ class SpawnActions {
   }
 
   /// Signals as a program expects them, whatever this process blocks.
-  Result<pid_t> spawn(std::vector<std::string>& words) {
+  Result<pid_t> spawn(std::vector<std::string>& words, bool keep_signal_mask) {
     sigset_t none, all;
     ::sigemptyset(&none);
     ::sigfillset(&all);
     ::posix_spawnattr_setsigmask(&attributes_, &none);
     ::posix_spawnattr_setsigdefault(&attributes_, &all);
-    ::posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    const int mask = keep_signal_mask ? 0 : POSIX_SPAWN_SETSIGMASK;
+    ::posix_spawnattr_setflags(&attributes_, static_cast<short>(mask | POSIX_SPAWN_SETSIGDEF));
     std::vector<char*> argv;
     for (auto& word : words) argv.push_back(word.data());
     argv.push_back(nullptr);
@@ -93,7 +94,7 @@ Result<StartedStage> startStage(const StageStart& start) {
   std::vector<std::string> words = {"warder", "--stage=" + start.stage};
   if (start.service)
     words.push_back("--as=" + std::to_string(start.uid) + ":" + std::to_string(start.gid));
-  auto pid = actions.spawn(words);
+  auto pid = actions.spawn(words, start.keep_signal_mask);
   if (!pid) return pid.error();
   return StartedStage{start.stage, *pid, std::move(control->ours)};
 }
@@ -105,22 +106,28 @@ Result<base::Message> awaitMessage(int control, std::chrono::milliseconds limit)
     count = ::poll(&ready, 1, static_cast<int>(limit.count()));
   } while (count < 0 && errno == EINTR);
   if (count < 0) return kernelError("cannot wait for a stage");
-  if (count == 0) return Error{Kind::Timeout, "no word within " + std::to_string(limit.count()) + " ms"};
+  if (count == 0)
+    return Error{Kind::Timeout, "no word within " + std::to_string(limit.count()) + " ms"};
   auto message = base::receiveMessage(control);
   if (!message) return message.error();
   if (!*message) return Error{Kind::Peer, "ended without a word"};
   return std::move(**message);
 }
 
+Error saidFailure(const base::json::object& message) {
+  const auto* failed = message.if_contains("failed");
+  if (failed == nullptr || !failed->is_object())
+    return Error{Kind::Peer, "said neither ready nor failed"};
+  const auto& object = failed->as_object();
+  return Error{Kind::Internal, std::string(object.at("step").as_string()) + ": " +
+                                   std::string(object.at("sentence").as_string())};
+}
+
 Result<base::Message> awaitReady(const StartedStage& stage, std::chrono::milliseconds limit) {
   auto message = awaitMessage(stage.control.get(), limit);
   const std::string activity = "starting the " + stage.stage;
   if (!message) return message.error().during(activity);
-  if (const auto* failed = message->body.if_contains("failed")) {
-    const auto& object = failed->as_object();
-    return Error{Kind::Internal, activity + ": " + std::string(object.at("step").as_string()) +
-                                     ": " + std::string(object.at("sentence").as_string())};
-  }
+  if (message->body.contains("failed")) return saidFailure(message->body).during(activity);
   if (!message->body.contains("ready")) return Error{Kind::Peer, activity + ": unexpected word"};
   return message;
 }

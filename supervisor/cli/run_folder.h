@@ -1,0 +1,26 @@
+// The folder of one run in the spool, and what goes away when the run is over.
+#pragma once
+#include <string>
+
+#include "supervisor/base/result.h"
+#include "supervisor/job/job_spec.h"
+
+namespace warder::cli {
+
+/// A UUID of version 7: sorts by time. Source: RFC 9562 section 5.7.
+std::string newRunId();
+
+/// Where spools go unless told otherwise: /var/lib/warder/spool for root, else
+/// $XDG_STATE_HOME/warder/spool or ~/.local/state/warder/spool.
+std::string defaultSpool();
+
+/// Makes SPOOL/RUN_ID with run.json, delivery.json (the sinks, never their tokens) and the folders
+/// that init mounts on. As root it belongs to the scribe's own user.
+/// Errors name the folder.
+base::Result<std::string> makeRunFolder(const std::string& spool, const std::string& run_id,
+                                        const job::JobSpec& job);
+
+/// Removes what only the living box needed: mount points and the harvest's working folder.
+void tidyRunFolder(const std::string& run_dir);
+
+}  // namespace warder::cli

@@ -1,0 +1,141 @@
+#include "supervisor/cli/run_view.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "supervisor/base/log.h"
+#include "supervisor/base/units.h"
+#include "supervisor/journal/scribe_protocol.h"
+
+namespace warder::cli {
+
+using base::Event;
+namespace json = base::json;
+
+namespace {
+
+// A line of the agent's that is longer is shown in pieces.
+constexpr std::size_t kMaxShownLine = 4096;
+
+std::string text(const json::object& data, std::string_view key) {
+  const auto* value = data.if_contains(key);
+  if (value == nullptr || value->is_null()) return "";
+  return value->is_string() ? std::string(value->as_string()) : json::serialize(*value);
+}
+
+std::string size(const json::object& data, std::string_view key) {
+  const auto* value = data.if_contains(key);
+  if (value == nullptr || !value->is_number()) return "?";
+  return base::printSize(value->to_number<std::uint64_t>());
+}
+
+std::string describeCall(const json::object& data) {
+  std::string line = "llm call " + text(data, "model") + ": " + text(data, "status") + ", " +
+                     text(data, "input_tokens") + " tokens in, " + text(data, "output_tokens") +
+                     " out";
+  const auto* cost = data.if_contains("cost_usd");
+  const auto* priced = data.if_contains("priced");
+  if (priced != nullptr && priced->is_bool() && priced->get_bool() && cost != nullptr) {
+    char money[32];
+    std::snprintf(money, sizeof money, ", $%.4f", cost->to_number<double>());
+    line += money;
+  }
+  return line;
+}
+
+std::string describeDoors(const json::object& data) {
+  std::string line = "the box is ready (network: " + text(data, "mechanism") + ")";
+  if (const auto* doors = data.if_contains("doors"))
+    for (const auto& door : doors->as_array())
+      line += ", " + text(door.as_object(), "grant") + " at " + text(door.as_object(), "url");
+  return line;
+}
+
+}  // namespace
+
+std::string describe(const Event& event) {
+  const auto& data = event.data;
+  if (event.type == "run.started") return "run " + text(data, "run_id") + " started";
+  if (event.type == "box.ready") return describeDoors(data);
+  if (event.type == "agent.started") return "the agent runs (pid " + text(data, "pid") + ")";
+  if (event.type == "llm.call") return describeCall(data);
+  if (event.type == "broker.denied")
+    return "denied: " + text(data, "method") + " " + text(data, "host") + text(data, "path") +
+           " (" + text(data, "reason") + ")";
+  if (event.type == "broker.upstream_failed" || event.type == "broker.bad_request" ||
+      event.type == "preflight.warning" || event.type == "delivery.down" ||
+      event.type == "delivery.up" || event.type == "spool.trouble")
+    return event.type + ": " + text(data, "sentence");
+  if (event.type == "setup.failed") return "the run was not started: " + text(data, "sentence");
+  if (event.type == "memory.warning")
+    return "memory passed " + text(data, "mark_percent") + "%: " + size(data, "used_bytes") +
+           " of " + size(data, "limit_bytes");
+  if (event.type == "memory.oom")
+    return "the kernel killed " + text(data, "kills") + " process(es) for memory";
+  if (event.type == "limit.reached") return "limit reached: " + text(data, "limit");
+  if (event.type == "stop.requested") return "stopping the agent (" + text(data, "by") + ")";
+  if (event.type == "agent.exited")
+    return "the agent ended (" +
+           (data.contains("signal") ? text(data, "signal") : "exit code " + text(data, "code")) +
+           ")";
+  if (event.type == "agent.leftovers")
+    return "it left processes running: " + text(data, "terminated") + " asked to end, " +
+           text(data, "killed") + " killed";
+  if (event.type == "artifact.stored")
+    return "collected " + text(data, "path") + " (" + size(data, "bytes") + ")";
+  if (event.type == "artifact.skipped")
+    return "not collected: " + text(data, "path") + " (" + text(data, "reason") + ")";
+  if (event.type == "patch.stored") return "collected the patch (" + size(data, "bytes") + ")";
+  if (event.type == "patch.skipped") return "no patch: " + text(data, "reason");
+  if (event.type == "stage.lost") return "lost the " + text(data, "stage");
+  return "";
+}
+
+RunView::RunView(std::string run_dir, bool quiet) : run_dir_(std::move(run_dir)), quiet_(quiet) {
+  streams_[0].name = "stdout";
+  streams_[1].name = "stderr";
+}
+
+void RunView::show(const Event& event) {
+  const std::string words = describe(event);
+  if (!words.empty()) line(words);
+}
+
+void RunView::line(const std::string& words) {
+  if (quiet_) return;
+  const auto elapsed = std::chrono::duration_cast<std::chrono::milliseconds>(
+      std::chrono::steady_clock::now() - started_);
+  std::fprintf(stderr, "%7.1fs  %s\n", static_cast<double>(elapsed.count()) / 1000.0,
+               base::escapeForTerminal(words).c_str());
+}
+
+void RunView::showOutput(bool all) {
+  if (quiet_) return;
+  for (auto& stream : streams_) showStream(stream, all);
+}
+
+void RunView::showStream(Stream& stream, bool all) {
+  if (!stream.file) {
+    auto opened =
+        base::openFile(run_dir_ + "/" + journal::kOutputFolder + "/" + stream.name, O_RDONLY);
+    if (!opened) return;  // the agent has not started yet
+    stream.file = std::move(*opened);
+  }
+  char buffer[16384];
+  // Bounded, so that a flood of output cannot keep this loop from its other duties.
+  for (int burst = 0; burst < (all ? 4096 : 64); ++burst) {
+    const ssize_t count = ::read(stream.file.get(), buffer, sizeof buffer);
+    if (count <= 0) break;
+    stream.pending.append(buffer, static_cast<std::size_t>(count));
+    for (std::size_t end;
+         (end = std::min(stream.pending.find('\n'), kMaxShownLine)) < stream.pending.size();) {
+      line("agent | " + stream.pending.substr(0, end));
+      stream.pending.erase(0, end + (stream.pending[end] == '\n' ? 1 : 0));
+    }
+  }
+  if (all && !stream.pending.empty()) line("agent | " + std::exchange(stream.pending, ""));
+}
+
+}  // namespace warder::cli

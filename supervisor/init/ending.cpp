@@ -1,0 +1,135 @@
+// The second half of a run: stopping, leftovers, harvest, outcome, delivery. Part of supervisor.h.
+#include <signal.h>
+#include <sys/socket.h>
+
+#include "supervisor/base/log.h"
+#include "supervisor/init/box_processes.h"
+#include "supervisor/init/supervisor.h"
+#include "supervisor/init/tokens.h"
+#include "supervisor/report/outcome.h"
+#include "supervisor/watch/signals.h"
+
+namespace warder::init {
+
+using base::Durability;
+namespace json = base::json;
+
+void Supervisor::requestStop(const std::string& by, const json::object& details) {
+  if (phase_ >= Phase::Stopping) return;
+  json::object data = details;
+  data["by"] = by;
+  record({"stop.requested", std::move(data), Durability::Outcome});
+  if (phase_ == Phase::Baseline && harvest_ > 0) ::kill(harvest_, SIGKILL);
+  if (phase_ != Phase::Running) return endLeftovers();
+  phase_ = Phase::Stopping;
+  ::kill(agent_, job_.agent.stop_signal);
+  ::kill(agent_, SIGCONT);  // a stopped process acts on its signals only when it goes on
+  after(job_.limits.grace, [this] { killAgent(); });
+}
+
+void Supervisor::killAgent() {
+  for (const pid_t pid : otherProcesses(ownStages())) {
+    ::kill(pid, SIGKILL);
+    ++killed_;
+  }
+}
+
+void Supervisor::agentEnded(const watch::Ended& ended) {
+  using std::chrono::duration_cast, std::chrono::milliseconds, std::chrono::steady_clock;
+  agent_ = -1;
+  wall_.cancel();
+  json::object data = {
+      {"max_rss_bytes", ended.max_rss_bytes},
+      {"cpu_ms", ended.cpu.count()},
+      {"wall_ms", duration_cast<milliseconds>(steady_clock::now() - agent_started_).count()}};
+  if (ended.signaled)
+    data["signal"] = watch::signalName(ended.code);
+  else
+    data["code"] = ended.code;
+  if (memory_) memory_->finish();
+  record({"agent.exited", std::move(data), Durability::Outcome});
+  endLeftovers();
+}
+
+/// What the agent left running gets SIGTERM, a grace of its own, then SIGKILL.
+void Supervisor::endLeftovers() {
+  phase_ = Phase::Leftovers;
+  for (const pid_t pid : otherProcesses(ownStages())) {
+    ::kill(pid, SIGTERM);
+    ::kill(pid, SIGCONT);
+    ++terminated_;
+  }
+  after(job_.limits.grace, [this] {
+    killAgent();
+    leftoversStep();
+  });
+  leftoversStep();
+}
+
+void Supervisor::leftoversStep() {
+  if (phase_ != Phase::Leftovers || !otherProcesses(ownStages()).empty()) return;
+  step_.cancel();
+  if (terminated_ > 0)
+    record({"agent.leftovers", {{"terminated", terminated_}, {"killed", killed_}}});
+  // The grant ends with the agent; what the broker still has to say is heard until it closes.
+  if (broker_.link) broker_.link->finishSending();
+  if (scribe_.link) scribe_.link->send({{"close_output", true}});
+  startHarvest();
+}
+
+void Supervisor::startHarvest() {
+  phase_ = Phase::Harvest;
+  const bool wanted = job_.results.patch || !job_.results.artifacts.empty();
+  if (!wanted || !scribe_.link || !network_.network_namespace || spool_lost_) return close();
+  auto stream = base::makePipe();
+  if (!stream) return close();
+  scribe_.link->send({{"harvest", true}, {"max_size", job_.results.max_size}},
+                     {stream->read.get()});
+  if (auto started = runHarvestStage("collect", stream->write.get()); !started) {
+    base::log(base::Level::Error, started.error().sentence());
+    record({"artifact.skipped", {{"path", "*"}, {"reason", started.error().sentence()}}});
+    harvest_ = -1;
+    return;  // the stream closes with `stream`, and the scribe says `harvested`
+  }
+  after(kHarvestLimit, [this] {
+    if (harvest_ > 0) ::kill(harvest_, SIGKILL);
+  });
+}
+
+/// Called when the harvest stage ended and when the scribe has read its stream to the end.
+void Supervisor::harvestEnded() {
+  if (phase_ == Phase::Baseline) {
+    step_.cancel();
+    return startAgent();
+  }
+  if (phase_ == Phase::Harvest && harvested_ && harvest_ < 0) close();
+}
+
+void Supervisor::close() {
+  phase_ = Phase::Closing;
+  after(kClosingLimit, [this] {
+    base::log(base::Level::Error, "the scribe did not store the outcome in time");
+    finish(false);
+  });
+  if (!scribe_.link) return finish(false);
+  record({"run.finished", {{"outcome", fold_.outcomeJson()}}, Durability::Outcome}, kFinishToken);
+}
+
+void Supervisor::deliver() {
+  phase_ = Phase::Delivering;
+  step_.cancel();
+  if (job_.results.to.empty()) return finish(true);
+  if (!courier_.link) return finish(false);
+  courier_.link->send({{"finishing", {{"deadline_ms", job_.results.deliver_within.count()}}}});
+  // The courier keeps its own deadline; this one is for a courier that does not.
+  after(job_.results.deliver_within + kStartLimit, [this] { finish(false); });
+}
+
+void Supervisor::finish(bool delivered) {
+  phase_ = Phase::Done;
+  exit_code_ = report::exitCode(fold_.outcome(), delivered);
+  if (spool_lost_ && !scribe_.link) exit_code_ = report::exitCode(fold_.outcome(), false);
+  context_.stop();
+}
+
+}  // namespace warder::init

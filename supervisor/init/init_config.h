@@ -1,0 +1,32 @@
+// What `warder run` tells init at its start.
+#pragma once
+#include <map>
+#include <string>
+#include <vector>
+
+#include "supervisor/base/event.h"
+
+namespace warder::init {
+
+struct InitConfig {
+  std::string run_id;
+  int attempt = 1;
+  std::string run_dir;   // SPOOL/RUN_ID
+  std::string job_file;  // read again by init; its digest must still be `job_digest`
+  std::string job_digest;
+  std::string workspace;             // overrides the job's when not empty
+  std::vector<std::string> command;  // likewise
+  bool one_id = false;               // only the caller's own uid is mapped in this box
+  std::vector<int> secret_fds;       // in the order of JobSpec::secrets, unread
+  std::vector<int> token_fds;        // in the order of ResultsSpec::to, unread
+};
+
+base::json::object toJson(const InitConfig& config);
+/// Throws boost::system::system_error when `object` is none.
+InitConfig initConfigFromJson(const base::json::object& object);
+
+/// The stage: conducts one run from its start to its delivery. To `warder run` it sends
+/// {"event": …} for each event (dropped when nobody reads) and returns the run's exit code.
+int initMain();
+
+}  // namespace warder::init

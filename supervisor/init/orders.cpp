@@ -1,0 +1,128 @@
+#include "supervisor/init/orders.h"
+
+#include "policies/explain.h"
+#include "policies/policy_reader.h"
+#include "secrets/grant_plan.h"
+#include "supervisor/base/units.h"
+#include "supervisor/job/executable.h"
+#include "supervisor/job/job_files.h"
+
+namespace warder::init {
+
+using base::Error;
+using base::Faults;
+using base::Kind;
+using base::Result;
+namespace json = base::json;
+
+namespace {
+
+policies::PolicyReading readPolicy(const job::PolicyAsk& ask, const std::string& job_file) {
+  switch (ask.from) {
+    case job::PolicyAsk::From::Nothing:
+      return {};
+    case job::PolicyAsk::From::Shipped:
+      return policies::readShippedPolicy(ask.name, ask.where);
+    case job::PolicyAsk::From::File:
+      return policies::readPolicyFile(ask.name, ask.where);
+    case job::PolicyAsk::From::Inline:
+      return policies::readInlinePolicy(*ask.node, job_file);
+  }
+  return {};
+}
+
+void append(Faults& all, const Faults& more) {
+  all.insert(all.end(), more.begin(), more.end());
+}
+
+/// Providers and upstreams are the broker's to understand; its words get the secret's place.
+Faults checkGrants(const job::JobReading& reading) {
+  Faults faults;
+  for (const auto& secret : reading.job.secrets) {
+    auto planned =
+        secrets::planGrants({{secret.name, secret.provider, secret.base_url, secret.ca_file}});
+    if (!planned)
+      faults.push_back({reading.placeOf("secrets." + secret.name), planned.error().sentence()});
+  }
+  return faults;
+}
+
+json::array toArray(const std::vector<std::string>& items) {
+  json::array array;
+  for (const auto& item : items) array.emplace_back(item);
+  return array;
+}
+
+}  // namespace
+
+Orders readOrders(const std::string& job_file, const job::Overrides& overrides, Reader reader) {
+  job::JobReading reading = job::readJob(job_file, overrides);
+  Orders orders;
+  orders.faults = reading.faults;
+  orders.warnings = reading.warnings;
+  auto policy = readPolicy(reading.policy, reading.job.file);
+  append(orders.faults, policy.faults);
+  if (reading.faults.empty()) {
+    append(orders.faults, job::checkFiles(reading));
+    append(orders.warnings, job::warnAboutFiles(reading));
+    if (reader == Reader::Called) append(orders.faults, job::checkHandedOver(reading));
+    append(orders.faults, checkGrants(reading));
+    auto executable = job::resolveExecutable(reading.job);
+    if (executable)
+      orders.executable = std::move(*executable);
+    else
+      orders.faults.push_back({reading.placeOf("agent"), executable.error().sentence()});
+  }
+  orders.job = std::move(reading.job);
+  orders.policy = std::move(policy.policy);
+  return orders;
+}
+
+Result<Orders> readOrdersAgain(const InitConfig& config) {
+  job::Overrides overrides;
+  overrides.workspace = config.workspace;
+  overrides.command = config.command;
+  Orders orders = readOrders(config.job_file, overrides, Reader::Later);
+  if (!orders.faults.empty()) return Error{Kind::Config, base::render(orders.faults.front())};
+  if (orders.job.digest != config.job_digest)
+    return Error{Kind::Config, config.job_file + " was changed while the run started"};
+  return orders;
+}
+
+std::vector<std::string> missingWalls(bool one_id) {
+  if (!one_id) return {};
+  return {
+      "the agent and its supervisor share one user id of this machine; between them stand a "
+      "user namespace, undumpable processes and a Landlock signal scope",
+      "the broker, the scribe and the courier share that user id too"};
+}
+
+json::object describeStart(const InitConfig& config, const Orders& orders) {
+  const auto& job = orders.job;
+  json::object limits = {{"grace_ms", job.limits.grace.count()}};
+  if (job.limits.wall) limits["wall_ms"] = job.limits.wall->count();
+  const std::string user =
+      std::to_string(job.agent.user.uid) + ":" + std::to_string(job.agent.user.gid);
+  json::array secrets;
+  for (const auto& secret : job.secrets)
+    secrets.push_back({{"name", secret.name}, {"provider", secret.provider}});
+  const bool claude = job.agent.last_words == job::LastWords::ClaudeStreamJson;
+  return {{"run_id", config.run_id},
+          {"attempt", config.attempt},
+          {"engine", "run"},
+          {"job", {{"file", config.job_file}, {"digest", config.job_digest}}},
+          {"preset", job.agent.preset},
+          {"policy",
+           {{"source", job.policy_source}, {"rules", toArray(policies::explain(orders.policy))}}},
+          {"agent",
+           {{"user", user},
+            {"argv", toArray(job.agent.command)},
+            {"last_words", claude ? "claude-stream-json" : "none"}}},
+          {"secrets", std::move(secrets)},
+          {"limits", std::move(limits)},
+          {"memory", {{"warn_at_percent", json::value_from(job.memory.warn_at_percent)}}},
+          {"mechanism", "netns"},
+          {"walls_missing", toArray(missingWalls(config.one_id))}};
+}
+
+}  // namespace warder::init

@@ -1,0 +1,37 @@
+// What a run is told to do: the job, its policy, and what both mean on this machine. `warder
+// check`, `warder run` and init read the same way, so that what was checked is what runs.
+#pragma once
+#include <string>
+
+#include "policies/policy.h"
+#include "supervisor/base/event.h"
+#include "supervisor/base/fault.h"
+#include "supervisor/init/init_config.h"
+#include "supervisor/job/job_reader.h"
+
+namespace warder::init {
+
+struct Orders {
+  job::JobSpec job;
+  policies::Policy policy;
+  std::string executable;  // of the agent, in the box
+  base::Faults faults;     // when there are any, nothing may start
+  base::Faults warnings;
+};
+
+/// Only the process that a person called still has the descriptors and variables it was given.
+enum class Reader { Called, Later };
+
+/// Reads job, preset and policy and asks the machine about every path in them. All faults at once.
+Orders readOrders(const std::string& job_file, const job::Overrides& overrides, Reader reader);
+
+/// init's own reading. Errors: Config when the job is not the one that was checked, or has faults.
+base::Result<Orders> readOrdersAgain(const InitConfig& config);
+
+/// The data of run.started.
+base::json::object describeStart(const InitConfig& config, const Orders& orders);
+
+/// What stands between agent and supervisor elsewhere but not in this box; one sentence each.
+std::vector<std::string> missingWalls(bool one_id);
+
+}  // namespace warder::init

@@ -1,0 +1,264 @@
+// The first half of a run: services, orders, box, agent. Part of supervisor.h.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "secrets/grant_plan.h"
+#include "supervisor/base/log.h"
+#include "supervisor/init/supervisor.h"
+#include "supervisor/init/tokens.h"
+#include "supervisor/launch/box_root.h"
+#include "supervisor/launch/confine.h"
+#include "supervisor/launch/namespaces.h"
+#include "supervisor/watch/signals.h"
+
+namespace warder::init {
+
+using base::Durability;
+using base::Error;
+using base::Kind;
+using base::Status;
+using launch::StageStart;
+namespace json = base::json;
+
+namespace {
+constexpr const char* kHostName = "box";
+
+/// The service's own id, or 0 (keep ours) where only one id can be used.
+uid_t serviceUid(bool one_id, uid_t uid) {
+  return one_id ? 0 : uid;
+}
+}  // namespace
+
+Status Supervisor::startScribe() {
+  if (auto prepared = launch::prepareBox(kHostName); !prepared) return prepared;
+  StageStart start;
+  start.stage = "scribe";
+  start.config = {
+      {"run_dir", config_.run_dir}, {"run_id", config_.run_id}, {"attempt", config_.attempt}};
+  start.uid = serviceUid(config_.one_id, launch::kScribeUid);
+  start.gid = launch::kSpoolGid;
+  auto stage = launch::startStage(start);
+  if (!stage) return stage.error();
+  if (auto ready = launch::awaitReady(*stage, kStartLimit); !ready) return ready.error();
+  scribe_ = adopt(std::move(*stage), &Supervisor::onScribe);
+  return {};
+}
+
+Status Supervisor::readOrders() {
+  auto orders = readOrdersAgain(config_);
+  if (!orders) return orders.error();
+  orders_ = std::move(*orders);
+  facts_.run_id = config_.run_id;
+  facts_.root = config_.run_dir + "/root";
+  facts_.one_id = config_.one_id;
+  facts_.executable = orders_.executable;
+  auto emit = [this](base::Event event) { record(std::move(event)); };
+  memory_ = std::make_unique<MemoryWatch>(context_, job_.memory.warn_at_percent, emit);
+  return {};
+}
+
+void Supervisor::recordStart() {
+  record({"run.started", describeStart(config_, orders_), Durability::Outcome}, kStartToken);
+}
+
+void Supervisor::startCourier() {
+  if (job_.results.to.empty()) return;
+  ++courier_starts_;
+  StageStart start;
+  start.stage = "courier";
+  json::array sinks;
+  for (std::size_t i = 0; i < job_.results.to.size(); ++i) {
+    // A courier that was started again reads its token from the beginning.
+    ::lseek(config_.token_fds.at(i), 0, SEEK_SET);
+    start.extra_fds.push_back(config_.token_fds[i]);
+    sinks.push_back({{"collector", job_.results.to[i].url},
+                     {"token_fd", base::kFirstExtraFd + static_cast<int>(i)},
+                     {"ca_file", job_.results.to[i].ca_file}});
+  }
+  start.config = {{"run_dir", config_.run_dir},
+                  {"run_id", config_.run_id},
+                  {"attempt", config_.attempt},
+                  {"sinks", std::move(sinks)}};
+  start.uid = serviceUid(config_.one_id, launch::kCourierUid);
+  start.gid = launch::kSpoolGid;
+  auto stage = launch::startStage(start);
+  if (!stage) return base::log(base::Level::Error, stage.error().sentence());
+  courier_ = adopt(std::move(*stage), &Supervisor::onCourier);
+}
+
+/// Runs once the start record is on disk. The courier comes first, so that the record leaves at
+/// once (BC-101).
+void Supervisor::buildBox() {
+  phase_ = Phase::Baseline;
+  startCourier();
+  if (auto made = makeNetworkAndBroker(); !made) return setupFailed("broker", made.error());
+  if (auto made = makeRoot(); !made) return setupFailed("box", made.error());
+  json::array doors;
+  for (const auto& door : facts_.doors)
+    doors.push_back({{"grant", door.secret}, {"url", door.url}});
+  record({"box.ready", {{"mechanism", "netns"}, {"doors", std::move(doors)}}});
+  if (job_.results.patch)
+    startBaseline();
+  else
+    startAgent();
+}
+
+Status Supervisor::makeNetworkAndBroker() {
+  std::vector<std::uint16_t> ports;
+  for (std::size_t i = 0; i < job_.secrets.size(); ++i)
+    ports.push_back(static_cast<std::uint16_t>(launch::kFirstDoorPort + i));
+  auto network = launch::makeAgentNetwork(ports);
+  if (!network) return network.error();
+  network_ = std::move(*network);
+  if (job_.secrets.empty()) return {};
+
+  secrets::BrokerConfig broker;
+  broker.policy = orders_.policy;
+  std::vector<secrets::GrantRequest> requests;
+  for (const auto& secret : job_.secrets)
+    requests.push_back({secret.name, secret.provider, secret.base_url, secret.ca_file});
+  auto grants = secrets::planGrants(requests);
+  if (!grants) return grants.error();
+  broker.grants = std::move(*grants);
+  StageStart start;
+  start.stage = "broker";
+  int number = base::kFirstExtraFd;
+  for (std::size_t i = 0; i < broker.grants.size(); ++i) {
+    auto& grant = broker.grants[i];
+    facts_.doors.push_back({grant.name, secrets::doorUrl(ports[i]), grant.placeholder});
+    grant.secret_fd = number++;
+    start.extra_fds.push_back(config_.secret_fds.at(i));
+    for (const auto& listener : network_.listeners[i]) {
+      grant.listener_fds.push_back(number++);
+      start.extra_fds.push_back(listener.get());
+    }
+  }
+  start.config = secrets::toJson(broker);
+  start.uid = serviceUid(config_.one_id, launch::kBrokerUid);
+  start.gid = start.uid;
+  auto stage = launch::startStage(start);
+  if (!stage) return stage.error();
+  auto ready = launch::awaitReady(*stage, kStartLimit);
+  broker_ = adopt(std::move(*stage), &Supervisor::onBroker);
+  network_.listeners.clear();
+  for (const int fd : config_.secret_fds) ::close(fd);
+  if (!ready) return ready.error();
+  return {};
+}
+
+Status Supervisor::makeRoot() {
+  launch::BoxRoot box;
+  box.mount_point = facts_.root;
+  box.workspace = job_.agent.workspace;
+  box.read_only = job_.agent.read_only;
+  box.tmp_size = job_.agent.tmp_size;
+  box.uid = job_.agent.user.uid;
+  box.gid = job_.agent.user.gid;
+  // With one id, the agent's is this namespace's 0, shown under its own number inside.
+  box.owner_uid = config_.one_id ? 0 : box.uid;
+  box.owner_gid = config_.one_id ? 0 : box.gid;
+  box.can_map_owner = !config_.one_id;
+  box.host_name = kHostName;
+  return launch::buildBoxRoot(box);
+}
+
+void Supervisor::startBaseline() {
+  if (auto started = runHarvestStage("baseline", -1); !started)
+    return setupFailed("baseline", started.error());
+  after(kBaselineLimit, [this] {
+    if (harvest_ > 0) ::kill(harvest_, SIGKILL);
+  });
+}
+
+Status Supervisor::runHarvestStage(const std::string& mode, int stream) {
+  const std::string folder = config_.run_dir + "/harvest";
+  if (!config_.one_id && ::chown(folder.c_str(), job_.agent.user.uid, job_.agent.user.gid) != 0)
+    return base::kernelError("cannot prepare the harvest's folder");
+  json::array globs;
+  for (const auto& glob : job_.results.artifacts) globs.emplace_back(glob);
+  const json::object harvest = {{"mode", mode},
+                                {"workspace", job::kWorkspaceInBox},
+                                {"private_dir", launch::kPrivateInBox},
+                                {"artifacts", std::move(globs)},
+                                {"patch", job_.results.patch},
+                                {"max_size", job_.results.max_size},
+                                {"deadline_ms", kHarvestLimit.count()},
+                                {"stream_fd", base::kFirstExtraFd}};
+  auto config = base::sealedText("harvest", json::serialize(harvest));
+  if (!config) return config.error();
+  auto nothing = base::openFile("/dev/null", O_RDWR);
+  if (!nothing) return nothing.error();
+  launch::ExecPlan plan = launch::planHarvest(job_, facts_, folder);
+  const int first = base::kFirstExtraFd;
+  plan.fds = {first, -1, -1, first + 1, first + 2, first + 3};
+  StageStart start{"exec", launch::toJson(plan), {}, 0, 0, false};
+  start.extra_fds = {nothing->get(), network_.network_namespace.get(), config->get(),
+                     stream < 0 ? nothing->get() : stream};
+  auto stage = launch::startStage(start);
+  if (!stage) return stage.error();
+  harvest_ = stage->pid;
+  StageLink::Handlers handlers;
+  handlers.message = [](const json::object& message) {
+    if (message.contains("failed"))
+      base::log(base::Level::Error, "harvest: " + json::serialize(message));
+  };
+  handlers.closed = [] {};
+  harvest_link_ = std::make_unique<StageLink>(context_, std::move(stage->control), handlers);
+  return {};
+}
+
+void Supervisor::startAgent() {
+  launch::ExecPlan plan = launch::planAgent(job_, facts_);
+  const int first = base::kFirstExtraFd;
+  plan.fds = {first, first + 1, first + 2, first + 3, -1, -1};
+  auto output = base::makePipe();
+  auto errors = base::makePipe();
+  // The prompt is a file at its end of file, or there is nothing to read at all (BC-044).
+  auto input = job_.agent.prompt_by == job::PromptBy::Stdin
+                   ? base::sealedText("prompt", job_.agent.prompt)
+                   : base::openFile("/dev/null", O_RDONLY);
+  if (!output || !errors || !input)
+    return setupFailed("agent", Error{Kind::Kernel, "cannot make the agent's streams"});
+  StageStart start{"exec", launch::toJson(plan), {}, 0, 0, false};
+  start.extra_fds = {input->get(), output->write.get(), errors->write.get(),
+                     network_.network_namespace.get()};
+  scribe_.link->send({{"output", "stdout"}}, {output->read.get()});
+  scribe_.link->send({{"output", "stderr"}}, {errors->read.get()});
+  auto stage = launch::startStage(start);
+  if (!stage) return setupFailed("agent", stage.error());
+  agent_ = stage->pid;
+  // The control socket closes at exec: silence is success.
+  auto word = launch::awaitMessage(stage->control.get(), kStartLimit);
+  if (word || word.error().kind != Kind::Peer) {
+    const Error failure = word ? launch::saidFailure(word->body) : word.error();
+    ::kill(agent_, SIGKILL);
+    agent_ = -1;
+    return setupFailed("agent", failure);
+  }
+  phase_ = Phase::Running;
+  agent_started_ = std::chrono::steady_clock::now();
+  json::array argv;
+  for (const auto& item : plan.argv) argv.emplace_back(item);
+  record({"agent.started",
+          {{"pid", agent_}, {"argv", std::move(argv)}, {"uid", plan.uid}, {"gid", plan.gid}}});
+  memory_->start();
+  if (!job_.limits.wall) return;
+  wall_.expires_after(*job_.limits.wall);
+  wall_.async_wait([this](const boost::system::error_code& failure) {
+    if (failure || phase_ != Phase::Running) return;
+    record({"limit.reached",
+            {{"limit", "wall"}, {"value_ms", job_.limits.wall->count()}},
+            Durability::Outcome});
+    requestStop("limit", {{"limit", "wall"}});
+  });
+}
+
+void Supervisor::setupFailed(const std::string& step, const Error& error) {
+  base::log(base::Level::Error, error.sentence());
+  record({"setup.failed",
+          {{"step", step}, {"sentence", error.sentence()}, {"errno", error.system_errno}},
+          Durability::Outcome});
+  endLeftovers();
+}
+
+}  // namespace warder::init

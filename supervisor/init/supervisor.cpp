@@ -1,0 +1,200 @@
+#include "supervisor/init/supervisor.h"
+
+#include <signal.h>
+
+#include "supervisor/base/log.h"
+#include "supervisor/init/tokens.h"
+#include "supervisor/watch/signals.h"
+
+namespace warder::init {
+
+using base::Durability;
+using base::Event;
+namespace json = base::json;
+
+Supervisor::Supervisor(boost::asio::io_context& context, InitConfig config)
+    : context_(context),
+      config_(std::move(config)),
+      signals_(context),
+      wall_(context),
+      step_(context) {}
+
+int Supervisor::run() {
+  StageLink::Handlers viewer;
+  viewer.message = [](const json::object&) {};
+  viewer.closed = [] {};  // nobody looks any more; PDEATHSIG tells when `warder run` died
+  viewer_ = std::make_unique<StageLink>(context_, base::UniqueFd(base::kControlFd), viewer);
+  listenForSignals();
+  if (auto started = startScribe(); !started) {
+    base::log(base::Level::Error, started.error().sentence());
+    return exit_code_;
+  }
+  if (auto read = readOrders(); !read) {
+    recordStart();
+    setupFailed("job", read.error());
+  } else {
+    recordStart();
+  }
+  context_.run();
+  return exit_code_;
+}
+
+void Supervisor::record(Event event, int token) {
+  fold_.add(event);
+  json::object body = {{"event", base::toMessage(event)}};
+  viewer_->offer(body);
+  if (token != 0) body["token"] = token;
+  if (scribe_.link) scribe_.link->send(std::move(body));
+}
+
+void Supervisor::listenForSignals() {
+  auto fd = watch::openSignalFd();
+  if (!fd) {
+    base::log(base::Level::Error, fd.error().sentence());
+    return;
+  }
+  signals_.assign(fd->release());
+  onSignals();
+}
+
+void Supervisor::onSignals() {
+  for (const auto& signal : watch::readSignals(signals_.native_handle()))
+    if (signal.ssi_signo != SIGCHLD) onSignal(static_cast<int>(signal.ssi_signo));
+  for (const auto& ended : watch::reapAll()) onChildEnded(ended);
+  signals_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
+                      [this](const boost::system::error_code& failure) {
+                        if (!failure) onSignals();
+                      });
+}
+
+void Supervisor::onSignal(int number) {
+  switch (number) {
+    case SIGTERM:
+    case SIGINT:
+    case SIGQUIT:
+      // A second one means: do not wait any longer.
+      if (phase_ == Phase::Stopping || phase_ == Phase::Leftovers) return killAgent();
+      return requestStop("signal", {{"signal", watch::signalName(number)}});
+    default:
+      // Everything else is the agent's to judge, as under any init.
+      if (agent_ > 0) ::kill(agent_, number);
+  }
+}
+
+void Supervisor::onChildEnded(const watch::Ended& ended) {
+  if (ended.pid == agent_) {
+    agentEnded(ended);
+  } else if (ended.pid == harvest_) {
+    harvest_ = -1;
+    harvestEnded();
+  } else if (ended.pid == scribe_.pid) {
+    serviceEnded("scribe", ended);
+  } else if (ended.pid == broker_.pid) {
+    serviceEnded("broker", ended);
+  } else if (ended.pid == courier_.pid) {
+    serviceEnded("courier", ended);
+  }
+  if (phase_ == Phase::Leftovers) leftoversStep();
+}
+
+void Supervisor::serviceEnded(const std::string& name, const watch::Ended& ended) {
+  json::object data = {{"stage", name}, {ended.signaled ? "signal" : "code", ended.code}};
+  const bool ours =
+      phase_ == Phase::Closing || phase_ == Phase::Delivering || phase_ == Phase::Done;
+  if (name == "broker") {
+    broker_.pid = -1;
+    if (phase_ > Phase::Leftovers) return;  // told to end
+    data["restarted"] = false;
+    record({"stage.lost", data, Durability::Outcome});
+    requestStop("broker_lost", {});
+  } else if (name == "courier") {
+    courier_.pid = -1;
+    courier_.link.reset();
+    if (phase_ == Phase::Done) return;
+    const bool again = courier_starts_ < kMaxCourierStarts;
+    data["restarted"] = again;
+    if (!ours) record({"stage.lost", data});
+    if (again) startCourier();
+    if (phase_ == Phase::Delivering) again ? deliver() : finish(false);
+  } else {
+    scribe_.pid = -1;
+    scribe_.link.reset();
+    if (phase_ == Phase::Done) return;
+    // Without its journal a run proves nothing. `warder run` closes what is on disk.
+    spool_lost_ = true;
+    base::log(base::Level::Error, "the scribe ended; the run is stopped");
+    if (phase_ >= Phase::Closing) return finish(false);
+    requestStop("scribe_lost", {});
+  }
+}
+
+void Supervisor::onScribe(const json::object& message) {
+  if (const auto* stored = message.if_contains("stored")) {
+    if (*stored == kStartToken && phase_ == Phase::Starting) buildBox();
+    if (*stored == kFinishToken && scribe_.link) {
+      fold_.setLastSeq(message.at("seq").to_number<std::uint64_t>());
+      scribe_.link->send({{"report", fold_.report()}});
+    }
+  } else if (const auto* authored = message.if_contains("authored")) {
+    fold_.add(base::eventFromMessage(authored->as_object()));
+    viewer_->offer({{"event", *authored}});
+  } else if (message.contains("harvested")) {
+    harvested_ = true;
+    harvestEnded();
+  } else if (message.contains("report_stored")) {
+    scribe_.link->send({{"finish", true}});
+  } else if (message.contains("finished")) {
+    deliver();
+  } else if (message.contains("receipt_stored")) {
+    finish(true);
+  } else if (const auto* trouble = message.if_contains("trouble")) {
+    const auto& object = trouble->as_object();
+    const std::string sentence(object.at("sentence").as_string());
+    base::log(base::Level::Error, "the spool cannot be written: " + sentence);
+    if (spool_lost_) return;
+    spool_lost_ = true;
+    record({"spool.trouble", object, Durability::Outcome});
+    phase_ >= Phase::Closing ? finish(false) : requestStop("spool_trouble", {});
+  }
+}
+
+void Supervisor::onBroker(const json::object& message) {
+  if (const auto* event = message.if_contains("event"))
+    record(base::eventFromMessage(event->as_object()));
+}
+
+void Supervisor::onCourier(const json::object& message) {
+  if (const auto* event = message.if_contains("event")) {
+    // The journal is closed once the outcome is in it; later trouble is for the log.
+    Event told = base::eventFromMessage(event->as_object());
+    if (phase_ < Phase::Closing) return record(std::move(told));
+    viewer_->offer({{"event", *event}});
+  } else if (const auto* delivered = message.if_contains("delivered")) {
+    if (!scribe_.link) return finish(true);
+    scribe_.link->send({{"receipt", *delivered}});
+  } else if (const auto* gave_up = message.if_contains("gave_up")) {
+    base::log(base::Level::Warn,
+              "not delivered: " + std::string(gave_up->as_object().at("sentence").as_string()));
+    finish(false);
+  }
+}
+
+Supervisor::Service Supervisor::adopt(launch::StartedStage stage, Handler handler) {
+  StageLink::Handlers handlers;
+  handlers.message = [this, handler](const json::object& message) { (this->*handler)(message); };
+  handlers.closed = [] {};  // the reaper tells when the process is gone
+  return {stage.pid, std::make_unique<StageLink>(context_, std::move(stage.control), handlers)};
+}
+
+std::vector<pid_t> Supervisor::ownStages() const {
+  return {scribe_.pid, broker_.pid, courier_.pid, harvest_};
+}
+
+void Supervisor::after(std::chrono::milliseconds delay, std::function<void()> action) {
+  step_.expires_after(delay);
+  step_.async_wait([action = std::move(action)](const boost::system::error_code& failure) {
+    if (!failure) action();
+  });
+}
+
+}  // namespace warder::init

@@ -1,0 +1,118 @@
+// The conductor of one run: starts the services, then the agent, ends what has to end, and sees the
+// outcome home. One thread, callbacks; it never blocks on the disk, the network or a process, but
+// for the bounded waits of a start (seconds at most).
+//
+//   Starting → Baseline → Running → Stopping → Leftovers → Harvest → Closing → Delivering → done
+#pragma once
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "supervisor/init/init_config.h"
+#include "supervisor/init/memory_watch.h"
+#include "supervisor/init/orders.h"
+#include "supervisor/init/stage_link.h"
+#include "supervisor/launch/agent_network.h"
+#include "supervisor/launch/planner.h"
+#include "supervisor/launch/spawner.h"
+#include "supervisor/report/fold.h"
+#include "supervisor/watch/reaper.h"
+
+namespace warder::init {
+
+class Supervisor {
+ public:
+  Supervisor(boost::asio::io_context& context, InitConfig config);
+
+  /// Conducts the run to its end; returns the exit code of the box.
+  int run();
+
+ private:
+  enum class Phase {
+    Starting,
+    Baseline,
+    Running,
+    Stopping,
+    Leftovers,
+    Harvest,
+    Closing,
+    Delivering,
+    Done
+  };
+  /// One running stage of ours: its pid for the reaper, its link for words.
+  struct Service {
+    pid_t pid = -1;
+    std::unique_ptr<StageLink> link;
+  };
+  using Handler = void (Supervisor::*)(const base::json::object&);
+
+  // setup.cpp
+  base::Status startScribe();
+  base::Status readOrders();
+  void recordStart();
+  void startCourier();
+  void buildBox();
+  base::Status makeNetworkAndBroker();
+  base::Status makeRoot();
+  void startBaseline();
+  void startAgent();
+  void setupFailed(const std::string& step, const base::Error& error);
+
+  // ending.cpp
+  void requestStop(const std::string& by, const base::json::object& details);
+  void killAgent();
+  void agentEnded(const watch::Ended& ended);
+  void endLeftovers();
+  void leftoversStep();
+  void startHarvest();
+  void harvestEnded();
+  void close();
+  void deliver();
+  void finish(bool delivered);
+
+  // supervisor.cpp
+  void record(base::Event event, int token = 0);
+  void listenForSignals();
+  void onSignals();
+  void onSignal(int number);
+  void onChildEnded(const watch::Ended& ended);
+  void serviceEnded(const std::string& name, const watch::Ended& ended);
+  void onScribe(const base::json::object& message);
+  void onBroker(const base::json::object& message);
+  void onCourier(const base::json::object& message);
+  Service adopt(launch::StartedStage stage, Handler handler);
+  std::vector<pid_t> ownStages() const;
+  base::Status runHarvestStage(const std::string& mode, int stream);
+  void after(std::chrono::milliseconds delay, std::function<void()> action);
+
+  boost::asio::io_context& context_;
+  InitConfig config_;
+  Orders orders_;
+  const job::JobSpec& job_ = orders_.job;
+  report::Fold fold_;
+  Phase phase_ = Phase::Starting;
+  std::unique_ptr<StageLink> viewer_;
+  Service scribe_, broker_, courier_;
+  pid_t agent_ = -1;
+  pid_t harvest_ = -1;
+  std::unique_ptr<StageLink> harvest_link_;
+  launch::AgentNetwork network_;
+  launch::BoxFacts facts_;
+  std::unique_ptr<MemoryWatch> memory_;
+  boost::asio::posix::stream_descriptor signals_;
+  boost::asio::steady_timer wall_, step_;
+  std::chrono::steady_clock::time_point agent_started_;
+  std::size_t terminated_ = 0, killed_ = 0;
+  int courier_starts_ = 0;
+  bool harvested_ = false;
+  bool spool_lost_ = false;
+  int exit_code_ = 16;
+};
+
+}  // namespace warder::init

@@ -1,0 +1,20 @@
+// Numbers that init's files share.
+#pragma once
+#include <chrono>
+
+namespace warder::init {
+
+/// Tokens of events whose being on disk init waits for.
+inline constexpr int kStartToken = 1;
+inline constexpr int kFinishToken = 2;
+
+inline constexpr int kMaxCourierStarts = 5;
+/// A stage that says nothing for this long while it starts is given up.
+inline constexpr std::chrono::milliseconds kStartLimit{10'000};
+/// Reading artifacts and making the patch, on every ending.
+inline constexpr std::chrono::milliseconds kHarvestLimit{120'000};
+inline constexpr std::chrono::milliseconds kBaselineLimit{600'000};
+/// From the outcome to its being on disk.
+inline constexpr std::chrono::milliseconds kClosingLimit{30'000};
+
+}  // namespace warder::init

@@ -1,0 +1,81 @@
+#include "supervisor/launch/planner.h"
+
+#include <cctype>
+#include <map>
+
+#include "supervisor/launch/box_root.h"
+
+namespace warder::launch {
+
+namespace {
+
+constexpr const char* kPath = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin";
+
+std::string variableName(const std::string& secret) {
+  std::string name;
+  for (const char letter : secret)
+    name += std::isalnum(static_cast<unsigned char>(letter))
+                ? static_cast<char>(std::toupper(static_cast<unsigned char>(letter)))
+                : '_';
+  return name;
+}
+
+std::map<std::string, std::string> environmentOf(const job::JobSpec& job, const BoxFacts& facts) {
+  const std::string user = job.agent.user.uid == 0 ? "root" : "agent";
+  std::map<std::string, std::string> variables = {{"PATH", kPath},
+                                                  {"HOME", job::kHomeInBox},
+                                                  {"USER", user},
+                                                  {"LOGNAME", user},
+                                                  {"SHELL", "/bin/sh"},
+                                                  {"LANG", "C.UTF-8"},
+                                                  {"TERM", "dumb"},
+                                                  {"TMPDIR", "/tmp"},
+                                                  {"PWD", job::kWorkspaceInBox},
+                                                  {"WARDER_RUN_ID", facts.run_id}};
+  for (const auto& door : facts.doors) {
+    variables[variableName(door.secret) + "_BASE_URL"] = door.url;
+    variables[variableName(door.secret) + "_API_KEY"] = door.placeholder;
+    if (door.secret != job.agent.secret) continue;
+    if (!job.agent.base_url_env.empty()) variables[job.agent.base_url_env] = door.url;
+    if (!job.agent.key_env.empty()) variables[job.agent.key_env] = door.placeholder;
+  }
+  for (const auto& [name, value] : job.agent.env) variables[name] = value;
+  return variables;
+}
+
+ExecPlan planCommon(const job::JobSpec& job, const BoxFacts& facts) {
+  ExecPlan plan;
+  plan.root = facts.root;
+  plan.working_directory = job::kWorkspaceInBox;
+  plan.uid = job.agent.user.uid;
+  plan.gid = job.agent.user.gid;
+  plan.nested_user_namespace = facts.one_id;
+  plan.umask = job.agent.umask;
+  return plan;
+}
+
+}  // namespace
+
+ExecPlan planAgent(const job::JobSpec& job, const BoxFacts& facts) {
+  ExecPlan plan = planCommon(job, facts);
+  plan.argv = job.agent.command;
+  if (!facts.executable.empty()) plan.argv.at(0) = facts.executable;
+  if (job.agent.prompt_by == job::PromptBy::Argument) plan.argv.push_back(job.agent.prompt);
+  for (const auto& [name, value] : environmentOf(job, facts))
+    plan.environment.push_back(name + "=" + value);
+  plan.home = job::kHomeInBox;
+  return plan;
+}
+
+ExecPlan planHarvest(const job::JobSpec& job, const BoxFacts& facts,
+                     const std::string& private_folder) {
+  ExecPlan plan = planCommon(job, facts);
+  plan.argv = {"harvest"};
+  plan.environment = {std::string("PATH=") + kPath, "HOME=/nonexistent", "LANG=C.UTF-8"};
+  plan.own_stage = true;
+  plan.private_from = private_folder;
+  plan.private_to = kPrivateInBox;
+  return plan;
+}
+
+}  // namespace warder::launch

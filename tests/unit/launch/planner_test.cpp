@@ -1,0 +1,133 @@
+#include "supervisor/launch/planner.h"
+
+#include <gmock/gmock.h>
+
+#include "supervisor/launch/box_root.h"
+
+namespace warder::launch {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+job::JobSpec someJob() {
+  job::JobSpec job;
+  job.agent.command = {"agent", "--flag"};
+  job.agent.secret = "anthropic";
+  job.agent.base_url_env = "AGENT_URL";
+  job.agent.key_env = "AGENT_KEY";
+  job.secrets.push_back({"anthropic", "anthropic", job::FileSource{"/k"}, "", ""});
+  return job;
+}
+
+BoxFacts someFacts() {
+  BoxFacts facts;
+  facts.run_id = "r1";
+  facts.root = "/spool/r1/root";
+  facts.executable = "/usr/bin/agent";
+  facts.doors = {{"anthropic", "http://127.0.0.1:7411", "placeholder-1"}};
+  return facts;
+}
+
+TEST(Planner, TellsTheDoorUnderTheSecretsNameAndThePresetsOwn) {
+  const auto plan = planAgent(someJob(), someFacts());
+  EXPECT_THAT(plan.environment, Contains("ANTHROPIC_BASE_URL=http://127.0.0.1:7411"));
+  EXPECT_THAT(plan.environment, Contains("ANTHROPIC_API_KEY=placeholder-1"));
+  EXPECT_THAT(plan.environment, Contains("AGENT_URL=http://127.0.0.1:7411"));
+  EXPECT_THAT(plan.environment, Contains("AGENT_KEY=placeholder-1"));
+}
+
+TEST(Planner, GivesASecondSecretItsOwnNamesOnly) {
+  auto job = someJob();
+  auto facts = someFacts();
+  facts.doors.push_back({"git-hub", "http://127.0.0.1:7412", "placeholder-2"});
+  const auto plan = planAgent(job, facts);
+  EXPECT_THAT(plan.environment, Contains("GIT_HUB_API_KEY=placeholder-2"));
+  EXPECT_THAT(plan.environment, Contains("AGENT_KEY=placeholder-1"));
+}
+
+TEST(Planner, LetsTheJobsEnvironmentWin) {
+  auto job = someJob();
+  job.agent.env["LANG"] = "de_DE.UTF-8";
+  const auto plan = planAgent(job, someFacts());
+  EXPECT_THAT(plan.environment, Contains("LANG=de_DE.UTF-8"));
+  EXPECT_THAT(plan.environment, Not(Contains("LANG=C.UTF-8")));
+}
+
+// BC-041: USER and LOGNAME are set whatever the uid.
+TEST(Planner, NamesTheUserForAnyUid) {
+  auto job = someJob();
+  job.agent.user = {1000680000, 0};
+  const auto plan = planAgent(job, someFacts());
+  EXPECT_THAT(plan.environment, Contains("USER=agent"));
+  EXPECT_THAT(plan.environment, Contains("HOME=/home/agent"));
+  EXPECT_EQ(plan.uid, 1000680000U);
+}
+
+TEST(Planner, RunsTheExecutableThatWasFoundAndAppendsAPromptArgument) {
+  auto job = someJob();
+  job.agent.prompt = "do it";
+  job.agent.prompt_by = job::PromptBy::Argument;
+  EXPECT_THAT(planAgent(job, someFacts()).argv, ElementsAre("/usr/bin/agent", "--flag", "do it"));
+}
+
+TEST(Planner, HarvestHasTheAgentsIdentityButNoneOfItsEnvironment) {
+  auto job = someJob();
+  job.agent.env["SECRET_LOOKING"] = "x";
+  job.agent.user = {1234, 5678};
+  const auto plan = planHarvest(job, someFacts(), "/spool/r1/harvest");
+  EXPECT_TRUE(plan.own_stage);
+  EXPECT_EQ(plan.uid, 1234U);
+  EXPECT_EQ(plan.gid, 5678U);
+  EXPECT_EQ(plan.private_to, kPrivateInBox);
+  for (const auto& variable : plan.environment) {
+    EXPECT_THAT(variable, Not(HasSubstr("SECRET_LOOKING")));
+    EXPECT_THAT(variable, Not(HasSubstr("API_KEY")));
+  }
+}
+
+TEST(ExecPlan, ReadsBackWhatItWrote) {
+  ExecPlan plan = planAgent(someJob(), someFacts());
+  plan.fds = {5, 6, 7, 8, 9, 10};
+  plan.nested_user_namespace = true;
+  const ExecPlan copy = execPlanFromJson(toJson(plan));
+  EXPECT_EQ(copy.argv, plan.argv);
+  EXPECT_EQ(copy.environment, plan.environment);
+  EXPECT_EQ(copy.root, plan.root);
+  EXPECT_EQ(copy.uid, plan.uid);
+  EXPECT_EQ(copy.umask, plan.umask);
+  EXPECT_EQ(copy.home, plan.home);
+  EXPECT_TRUE(copy.nested_user_namespace);
+  EXPECT_EQ(copy.fds.network_namespace, 8);
+  EXPECT_EQ(copy.fds.stage_extra, 10);
+}
+
+TEST(ExecPlan, RefusesAnObjectThatIsNone) {
+  EXPECT_ANY_THROW(execPlanFromJson({{"argv", 1}}));
+}
+
+// BC-041: a passwd line for any uid, and none twice.
+TEST(BoxRoot, WritesAPasswdLineForAnyUid) {
+  EXPECT_THAT(passwdText(1000680000, 0), HasSubstr("agent:x:1000680000:0:agent:/home/agent:"));
+  EXPECT_THAT(passwdText(0, 0), Not(HasSubstr("agent:")));
+  EXPECT_THAT(passwdText(65534, 65534), Not(HasSubstr("nobody:")));
+  EXPECT_THAT(groupText(0), Not(HasSubstr("agent:")));
+}
+
+TEST(SwappedIds, SwapsTwoAndLeavesAllOthersAsTheyAre) {
+  EXPECT_EQ(swappedIds(0, 1000), "0 1000 1\n1 1 999\n1000 0 1\n1001 1001 4294966294\n");
+  EXPECT_EQ(swappedIds(1000, 1001), "0 0 1000\n1000 1001 1\n1001 1000 1\n1002 1002 4294966293\n");
+}
+
+TEST(SwappedIds, AreTheSameWhicheverComesFirst) {
+  EXPECT_EQ(swappedIds(7, 3), swappedIds(3, 7));
+}
+
+TEST(SwappedIds, OfEqualIdsChangeNothing) {
+  EXPECT_EQ(swappedIds(5, 5), "0 0 5\n5 5 1\n6 6 4294967289\n");
+}
+
+}  // namespace
+}  // namespace warder::launch
