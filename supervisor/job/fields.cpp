@@ -51,7 +51,7 @@ bool isPort(std::string_view text) {
 std::optional<SecretSource> readOneSource(YamlFields& fields, const std::string& folder,
                                           YamlFaults& faults) {
   std::optional<SecretSource> source;
-  if (const auto path = fields.text("file")) source = FileSource{absolutePath(folder, *path)};
+  if (const auto path = readPath(fields, "file", folder, faults)) source = FileSource{*path};
   if (const auto fd = fields.integer("fd", {3, kHighestFd})) {
     source = FdSource{static_cast<int>(*fd)};
   }
@@ -139,6 +139,17 @@ std::string readUrl(const YamlNode& node, const std::string& path, YamlFaults& f
   const std::string why = whyNoUrl(*text);
   if (!why.empty()) faults.add(node, path + ": " + inQuotes(*text) + " " + why);
   return *text;
+}
+
+std::optional<std::string> readPath(YamlFields& fields, const std::string& key,
+                                    const std::string& folder, YamlFaults& faults) {
+  const auto path = fields.text(key);
+  if (!path) return std::nullopt;
+  if (path->empty()) {
+    faults.add(*fields.find(key), fields.name(key) + " is empty; it takes a path");
+    return std::nullopt;
+  }
+  return absolutePath(folder, *path);
 }
 
 std::string absolutePath(const std::string& folder, const std::string& path) {

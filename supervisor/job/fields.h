@@ -25,6 +25,10 @@ std::string readUrl(const base::YamlNode& node, const std::string& path, base::Y
 /// Why this is no base URL, as half a sentence; empty when it is one. Pure.
 std::string whyNoUrl(std::string_view url);
 
+/// The path under `key`, made absolute below `folder`; an empty one is a fault.
+std::optional<std::string> readPath(base::YamlFields& fields, const std::string& key,
+                                    const std::string& folder, base::YamlFaults& faults);
+
 /// `path` below `folder` unless it is absolute; without "." and ".." as far as text can tell.
 std::string absolutePath(const std::string& folder, const std::string& path);
 

@@ -1,14 +1,12 @@
 #include "supervisor/job/job_reader.h"
 
-#include <openssl/evp.h>
-
 #include <algorithm>
-#include <array>
 #include <filesystem>
 #include <span>
 
 #include "supervisor/base/embedded.h"
 #include "supervisor/base/fd.h"
+#include "supervisor/job/digest.h"
 #include "supervisor/job/fields.h"
 #include "supervisor/job/sections.h"
 
@@ -24,19 +22,6 @@ using base::YamlNode;
 
 constexpr std::uint64_t kDefaultResults = 1ULL << 30;
 constexpr std::size_t kLargestNamedFile = 4UL * 1024 * 1024;  // prompt_file and presets
-
-std::string digestOf(std::string_view text) {
-  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
-  unsigned length = 0;
-  EVP_Digest(text.data(), text.size(), digest.data(), &length, EVP_sha256(), nullptr);
-  constexpr std::string_view kHex = "0123456789abcdef";
-  std::string hex = "sha256:";
-  for (unsigned i = 0; i < length; ++i) {
-    hex += kHex[digest[i] >> 4];
-    hex += kHex[digest[i] & 15];
-  }
-  return hex;
-}
 
 void readSections(const YamlNode& root, Draft& draft) {
   YamlFields fields(root, "", draft.faults);

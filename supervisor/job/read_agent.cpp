@@ -93,9 +93,9 @@ void readPrompt(YamlFields& fields, Draft& draft) {
     return;
   }
   if (file != nullptr) {
-    const auto path = base::yamlText(*file, "agent.prompt_file", draft.faults);
+    const auto path = readPath(fields, "prompt_file", draft.folder, draft.faults);
     if (!path) return;
-    const auto text = draft.input.read_file(absolutePath(draft.folder, *path));
+    const auto text = draft.input.read_file(*path);
     if (!text) {
       draft.faults.add(*file, "agent.prompt_file: " + text.error().sentence());
       return;
@@ -150,8 +150,8 @@ void checkPrompt(const YamlNode& node, Draft& draft) {
 void settleCommand(const YamlNode& node, YamlFields& fields, Draft& draft) {
   AgentSpec& agent = draft.reading.job.agent;
   const bool has_command = fields.find("command") != nullptr;
-  const auto executable = fields.text("executable");
-  if (executable) draft.note("agent.executable", fields.find("executable"));
+  const auto executable = readPath(fields, "executable", draft.folder, draft.faults);
+  draft.note("agent.executable", fields.find("executable"));
   if (draft.has_preset && has_command) {
     draft.faults.add(*fields.find("command"),
                      "agent.preset and agent.command exclude each other; keep one");
@@ -165,8 +165,7 @@ void settleCommand(const YamlNode& node, YamlFields& fields, Draft& draft) {
     draft.faults.add(node, "agent needs preset or command");
   }
   if (draft.has_preset) {
-    applyPreset(draft,
-                executable ? std::optional(absolutePath(draft.folder, *executable)) : std::nullopt);
+    applyPreset(draft, executable);
   } else {
     agent.prompt_by = agent.prompt.empty() ? PromptBy::None : PromptBy::Stdin;
     if (!agent.command.empty()) agent.executables = {agent.command.front()};
@@ -185,10 +184,24 @@ void settleCommand(const YamlNode& node, YamlFields& fields, Draft& draft) {
 void readWorkspace(YamlFields& fields, Draft& draft) {
   AgentSpec& agent = draft.reading.job.agent;
   const std::string& override = draft.input.overrides.workspace;
-  const auto written = override.empty() ? fields.needText("workspace") : fields.text("workspace");
-  if (const YamlNode* node = fields.find("workspace")) draft.note("agent.workspace", node);
-  if (written) agent.workspace = absolutePath(draft.folder, *written);
+  if (override.empty()) fields.need("workspace");
+  draft.note("agent.workspace", fields.find("workspace"));
+  agent.workspace = readPath(fields, "workspace", draft.folder, draft.faults).value_or("");
   if (!override.empty()) agent.workspace = override;
+}
+
+void readShownPaths(YamlFields& fields, Draft& draft) {
+  const YamlNode* node = fields.find("read_only");
+  const auto paths = fields.texts("read_only");
+  draft.note("agent.read_only", node);
+  if (!paths) return;
+  for (std::size_t i = 0; i < paths->size(); ++i) {
+    if ((*paths)[i].empty()) {
+      draft.faults.add(*node->items[i], "agent.read_only: a path is empty");
+    } else {
+      draft.reading.job.agent.read_only.push_back(absolutePath(draft.folder, (*paths)[i]));
+    }
+  }
 }
 
 }  // namespace
@@ -201,12 +214,7 @@ void readAgent(const YamlNode& node, Draft& draft) {
   readPrompt(fields, draft);
   readWorkspace(fields, draft);
   readUser(fields, draft);
-  if (const YamlNode* paths = fields.find("read_only")) {
-    draft.note("agent.read_only", paths);
-    for (const std::string& path : fields.texts("read_only").value_or(std::vector<std::string>{})) {
-      agent.read_only.push_back(absolutePath(draft.folder, path));
-    }
-  }
+  readShownPaths(fields, draft);
   if (const YamlNode* env = fields.find("env")) {
     draft.note("agent.env", env);
     agent.env = readEnvironment(*env, "agent.env", draft.faults);

@@ -28,10 +28,8 @@ bool isSecretName(const std::string& name) {
 }
 
 std::string readFilePath(YamlFields& fields, const std::string& key, Draft& draft) {
-  const auto path = fields.text(key);
-  if (!path) return {};
   draft.note(fields.name(key), fields.find(key));
-  return absolutePath(draft.folder, *path);
+  return readPath(fields, key, draft.folder, draft.faults).value_or("");
 }
 
 void readSecret(const base::YamlEntry& entry, Draft& draft) {

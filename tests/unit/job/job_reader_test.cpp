@@ -4,6 +4,7 @@
 
 #include <csignal>
 
+#include "supervisor/job/digest.h"
 #include "supervisor/job/fields.h"
 #include "supervisor/job/preset.h"
 
@@ -49,7 +50,7 @@ TEST(JobReader, ASmallJobGetsDocumentedDefaults) {
   ASSERT_THAT(reading.faults, IsEmpty());
   const JobSpec& job = reading.job;
   EXPECT_EQ(job.file, "/jobs/job.yaml");
-  EXPECT_EQ(job.digest.size(), 7U + 64U);
+  EXPECT_EQ(job.digest, digestOf(sound()));
   EXPECT_EQ(job.agent.workspace, "/jobs/repo");
   EXPECT_EQ(job.agent.user.uid, 1000U);
   EXPECT_EQ(job.agent.umask, 022U);
@@ -281,6 +282,7 @@ TEST(JobReader, WhatTheBrokerSetsCannotBeSetByTheJob) {
       HasSubstr("agent.env.MY_LLM_API_KEY is set by the broker"));
 }
 
+// BC-001: the agent would exit at once, and nobody would know why.
 TEST(JobReader, Bc001AnAgentThatRefusesRootIsAWarningAsRoot) {
   const auto with = [](const std::string& lines) {
     std::string text = kClaude;
@@ -362,6 +364,12 @@ TEST(JobReader, AJobThatCannotBeReadIsOneFault) {
   ASSERT_EQ(reading.faults.size(), 1U);
   EXPECT_THAT(base::render(reading.faults[0]), HasSubstr("/nonexistent/job.yaml: the job: "));
   EXPECT_THAT(reading.faults[0].sentence, HasSubstr("No such file or directory"));
+}
+
+// Source of the value: FIPS 180-2, appendix B.1.
+TEST(Digest, IsSha256) {
+  EXPECT_EQ(digestOf("abc"),
+            "sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 }
 
 TEST(Url, IsHttpsOrLoopback) {
