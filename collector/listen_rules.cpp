@@ -3,6 +3,7 @@
 
 #include "collector/server.h"
 #include "collector/target.h"
+#include "supervisor/base/units.h"
 
 namespace warder::collector {
 
@@ -23,11 +24,19 @@ base::Result<ListenAddress> parseListen(const std::string& text) {
   return ListenAddress{host, static_cast<std::uint16_t>(*port)};
 }
 
+base::Result<std::chrono::seconds> parseLease(const std::string& text) {
+  using namespace std::chrono;
+  milliseconds lease{0};
+  if (const auto plain = parseNumber(text, 86'400)) lease = seconds(*plain);
+  if (const auto duration = base::parseDuration(text)) lease = *duration;
+  if (lease < seconds(1) || lease > hours(24))
+    return base::Error{base::Kind::Config, "--lease " + text + " is not a time between 1s and 24h"};
+  return duration_cast<seconds>(lease);
+}
+
 std::string faultOf(const ServeOptions& options, const ListenAddress& address) {
   if (options.tls_cert.empty() != options.tls_key.empty())
     return "--tls-cert and --tls-key go together";
-  if (options.lease_s < 1 || options.lease_s > 86'400)
-    return "--lease must be between 1 and 86400 seconds";
   if (boost::asio::ip::make_address(address.host).is_loopback() || options.insecure) return {};
   if (options.tls_cert.empty())
     return "--listen " + options.listen +

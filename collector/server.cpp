@@ -165,6 +165,7 @@ int failed(const base::Error& error) {
 
 struct Prepared {
   ListenAddress address;
+  std::chrono::seconds lease{};
   std::optional<Access> access;
   std::shared_ptr<TlsContext> tls;
 };
@@ -174,6 +175,9 @@ base::Result<Prepared> prepare(const ServeOptions& options) {
   auto address = parseListen(options.listen);
   if (!address) return address.error();
   ready.address = *address;
+  auto lease = parseLease(options.lease);
+  if (!lease) return lease.error();
+  ready.lease = *lease;
   if (auto fault = faultOf(options, ready.address); !fault.empty())
     return base::Error{base::Kind::Config, std::move(fault)};
   auto token = readToken(options.token_file);
@@ -202,7 +206,7 @@ int serve(const ServeOptions& options) {
   ::signal(SIGPIPE, SIG_IGN);
   auto ready = prepare(options);
   if (!ready) return failed(ready.error());
-  auto store = Store::open(options.data, std::chrono::seconds(options.lease_s), now());
+  auto store = Store::open(options.data, ready->lease, now());
   if (!store) return failed(store.error());
   ServiceRules rules;
   rules.loopback_only = asio::ip::make_address(ready->address.host).is_loopback();

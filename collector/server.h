@@ -1,5 +1,6 @@
 // The listening side: accepts, bounds, reaps leases, ends in good order.
 #pragma once
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -17,7 +18,7 @@ struct ServeOptions {
   std::string address_file;
   std::string tls_cert;
   std::string tls_key;
-  unsigned lease_s = 60;
+  std::string lease = "60";
   bool insecure = false;
 };
 
@@ -28,6 +29,9 @@ struct ListenAddress {
 
 /// "127.0.0.1:8480", "[::1]:8480", ":8480" (loopback). Errors: Config.
 base::Result<ListenAddress> parseListen(const std::string& text);
+
+/// "60" (seconds) or a duration with a unit; 1 s to a day. Errors: Config.
+base::Result<std::chrono::seconds> parseLease(const std::string& text);
 
 /// Which options do not go together, as one sentence; empty when all is well. Pure.
 std::string faultOf(const ServeOptions& options, const ListenAddress& address);

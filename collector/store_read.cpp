@@ -11,7 +11,7 @@ constexpr std::size_t kEventBytesAtOnce = 1 << 20;
 
 // run, attempt, state, opened_ms, seen_ms, lost_ms, summary, receipt: in this order everywhere.
 json::object listItem(const Query& row) {
-  json::object item{{"run", row.text(0)},
+  json::object item{{"run_id", row.text(0)},
                     {"attempt", row.number(1)},
                     {"state", row.text(2)},
                     {"opened", timeText(row.number(3))},
@@ -52,7 +52,7 @@ base::Result<json::object> Store::listRuns(const std::string& before) {
     json::object answer;
     while (query.next()) {
       if (runs.size() == kRunsAtOnce) {
-        answer["next"] = runs.back().at("run");
+        answer["next"] = runs.back().at("run_id");
         break;
       }
       runs.push_back(listItem(query));

@@ -30,8 +30,8 @@ void addServe(CLI::App& app, warder::collector::ServeOptions& options) {
   serve->add_option("--tls-cert", options.tls_cert, "certificate chain, PEM");
   serve->add_option("--tls-key", options.tls_key, "private key, PEM");
   serve
-      ->add_option("--lease", options.lease_s,
-                   "seconds of silence after which a run counts as lost")
+      ->add_option("--lease", options.lease,
+                   "silence after which a run counts as lost: seconds, or 90s, 2m")
       ->capture_default_str();
   serve->add_flag("--insecure", options.insecure,
                   "serve an address other than loopback without TLS or without a read token");

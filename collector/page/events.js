@@ -6,7 +6,7 @@ async function fetchEvents(run, after) {
   const fresh = [];
   for (;;) {
     const last = fresh.length > 0 ? fresh[fresh.length - 1].seq : after;
-    const path = '/v1/runs/' + run.run + '/attempts/' + run.attempt + '/events?after=' + last;
+    const path = '/v1/runs/' + run.run_id + '/attempts/' + run.attempt + '/events?after=' + last;
     const answer = await fetch(path, {credentials: 'same-origin'});
     if (!answer.ok) throw new Error(await reasonOf(answer));
     const lines = (await answer.text()).split('\n').filter((line) => line);

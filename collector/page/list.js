@@ -8,9 +8,9 @@ function runRow(run) {
   const status = statusOf(run);
   const tokens = num(s.input_tokens) + num(s.output_tokens) + num(s.cache_read_tokens) +
       num(s.cache_write_tokens);
-  const name = el('a', {href: '/runs/' + encodeURIComponent(run.run), class: 'mono'},
-                  str(run.run).slice(0, 13));
-  name.title = str(run.run);
+  const name = el('a', {href: '/runs/' + encodeURIComponent(run.run_id), class: 'mono'},
+                  str(run.run_id).slice(0, 13));
+  name.title = str(run.run_id);
   return el('tr', {},
     el('td', {class: 'tight'}, el('span', {class: 'chip ' + status.tone}, status.word),
        status.reason ? el('div', {class: 'quiet'}, status.reason) : null),
@@ -27,7 +27,7 @@ function runRow(run) {
 
 function showRuns() {
   const seen = new Set();
-  const runs = [...list.runs, ...list.older].filter((r) => !seen.has(r.run) && seen.add(r.run));
+  const runs = [...list.runs, ...list.older].filter((r) => !seen.has(r.run_id) && seen.add(r.run_id));
   fill('runs', ...runs.map(runRow));
   byId('empty').hidden = runs.length > 0;
   byId('more').hidden = !list.next;

@@ -17,7 +17,7 @@ function table(heads, rows) {
 }
 
 function blobPath(file) {
-  return '/v1/runs/' + page.run.run + '/attempts/' + page.run.attempt + '/blobs/' + file.sha256;
+  return '/v1/runs/' + page.run.run_id + '/attempts/' + page.run.attempt + '/blobs/' + file.sha256;
 }
 
 function showVerdict() {
@@ -49,10 +49,10 @@ function evidenceText(item) {
 function showFacts() {
   const run = page.run, s = run.summary;
   const end = Date.parse(s.finished || run.seen), begin = Date.parse(s.started || run.opened);
-  setText('name', baseName(s.job) || 'Run ' + run.run);
-  document.title = statusOf(run).word + ' · ' + (baseName(s.job) || run.run) + ' · Warder';
+  setText('name', baseName(s.job) || 'Run ' + run.run_id);
+  document.title = statusOf(run).word + ' · ' + (baseName(s.job) || run.run_id) + ' · Warder';
   fill('facts',
-    fact('Run', el('code', {}, run.run)), fact('Attempt', run.attempt),
+    fact('Run', el('code', {}, run.run_id)), fact('Attempt', run.attempt),
     fact('Job', str(s.job)), fact('Agent', str(s.preset)), fact('Policy', str(s.policy)),
     fact('Started', when(s.started || run.opened)), fact('Lasted', duration(end - begin)),
     fact('LLM calls', count(s.calls) + (num(s.errors) ? ' (' + count(s.errors) + ' failed)' : '')),
