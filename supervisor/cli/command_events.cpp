@@ -1,5 +1,7 @@
 #include "supervisor/cli/command_events.h"
 
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdio>
@@ -7,6 +9,7 @@
 #include <thread>
 
 #include "supervisor/base/log.h"
+#include "supervisor/journal/clean_text.h"
 #include "supervisor/journal/reader.h"
 
 namespace warder::cli {
@@ -16,6 +19,7 @@ namespace json = boost::json;
 namespace {
 
 constexpr int kNoRun = 2;
+constexpr std::size_t kMaxShown = 400;  // bytes of one value on one line
 constexpr auto kLookAgain = std::chrono::milliseconds(200);
 
 struct Options {
@@ -37,8 +41,10 @@ std::string printed(const journal::Line& line) {
       std::to_string(line.seq) + "  " + base::timestamp(event->time) + "  " + event->type;
   for (const auto& field : event->data) {
     const auto* word = field.value().if_string();
-    text += "  " + std::string(field.key()) + "=" +
-            (word ? std::string(*word) : json::serialize(field.value()));
+    const std::string value = word ? std::string(*word) : json::serialize(field.value());
+    text += "  " + std::string(field.key()) + "=";
+    text += journal::cutUtf8(value, kMaxShown);
+    if (value.size() > kMaxShown) text += "...";
   }
   return base::escapeForTerminal(text);
 }
@@ -47,13 +53,16 @@ int show(const Options& options) {
   if (auto identity = journal::readIdentity(options.run_dir); !identity)
     return failed(identity.error().during("this is no folder of a run"));
   journal::JournalTail tail(options.run_dir);
+  const bool to_terminal = ::isatty(STDOUT_FILENO) == 1;
   bool finished = false;
   for (;;) {
     auto lines = tail.more();
     if (!lines) return failed(lines.error());
     for (const auto& line : *lines) {
-      // A journal line is JSON and holds no control byte as it is.
-      const std::string text = options.as_json ? line.text : printed(line);
+      // JSON is for programs, byte for byte; but a terminal acts on C1 controls, which JSON keeps.
+      const std::string text = !options.as_json ? printed(line)
+                               : to_terminal    ? base::escapeForTerminal(line.text)
+                                                : line.text;
       if (std::printf("%s\n", text.c_str()) < 0) return 0;  // nobody reads any more
       auto event = journal::eventOf(line);
       finished = finished || (event && event->type == "run.finished");

@@ -81,23 +81,38 @@ void ChainChecker::add(std::string_view text) {
                               " on another process continued the journal, with a key of its own");
     key_ = textOf(*data, "key");
   }
-  if (data && type == "journal.seal") checkSeal(*data, seq);
+  if (data && type == "journal.seal") checkSeal(text, *line, seq);
   if (data) takeNamed(type, *data, seq);
   awaiting_seal_ = isSealed(type);
   previous_digest_ = sha256Raw(text);
   previous_type_ = type;
+  previous_time_ = textOf(*line, "time");
   result_.last_seq = seq;
   ++result_.lines;
 }
 
-void ChainChecker::checkSeal(const json::object& data, std::uint64_t seq) {
+/// A seal follows from the line before it and the key, to the last byte.
+void ChainChecker::checkSeal(std::string_view text, const json::object& line, std::uint64_t seq) {
   ++result_.seals;
-  const bool of_last = numberOf(data, "of") == result_.last_seq && result_.lines > 0 &&
-                       textOf(data, "hash") == "sha256:" + toHex(previous_digest_);
-  if (!of_last) return fault(seq, "the seal in line " + printed(seq) + " is of another line");
-  if (!signatureHolds(key_, previous_digest_, textOf(data, "signature")))
+  const json::object& data = line.at("data").as_object();
+  const std::string digest = toHex(previous_digest_), signature = textOf(data, "signature");
+  if (numberOf(data, "of") != result_.last_seq || result_.lines == 0 ||
+      textOf(data, "hash") != "sha256:" + digest)
+    return fault(seq, "the seal in line " + printed(seq) + " is of another line");
+  if (!signatureHolds(key_, previous_digest_, signature))
     return fault(seq, "the seal in line " + printed(seq) +
                           " was not made with the key that the journal names");
+  const json::object expected{
+      {"specversion", "1.0"},
+      {"id", id_prefix_ + printed(seq)},
+      {"source", source_},
+      {"type", "journal.seal"},
+      {"time", previous_time_},
+      {"seq", seq},
+      {"prev", digest},
+      {"data", {{"of", seq - 1}, {"hash", "sha256:" + digest}, {"signature", signature}}}};
+  if (text != json::serialize(expected))
+    return fault(seq, "the seal in line " + printed(seq) + " holds more than a seal does");
   result_.sealed_to = result_.last_seq;
   if (previous_type_ == "run.finished") result_.finished = true;
 }

@@ -43,13 +43,14 @@ class ChainChecker {
   Verified done() const;
 
  private:
-  void checkSeal(const base::json::object& data, std::uint64_t seq);
+  void checkSeal(std::string_view text, const base::json::object& line, std::uint64_t seq);
   void takeNamed(const std::string& type, const base::json::object& data, std::uint64_t seq);
   void fault(std::uint64_t seq, std::string sentence);
 
   Verified result_;
   std::string previous_digest_;  // raw SHA-256 of the line before
   std::string previous_type_;
+  std::string previous_time_;
   std::string source_;
   std::string id_prefix_;
   std::string key_;

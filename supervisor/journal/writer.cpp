@@ -151,12 +151,14 @@ Result<Appended> Writer::append(Event event) {
     head_ = toHex(line->digest);
     return Appended{seq, false};
   }
+  // Nothing in a seal is free: it follows from the line before it and the key.
   auto signature = key_.sign(line->digest);
   if (!signature) return signature.error();
   const std::string hash = toHex(line->digest);
   const Event seal{"journal.seal",
                    {{"of", seq}, {"hash", "sha256:" + hash}, {"signature", *signature}},
-                   Durability::Outcome};
+                   Durability::Outcome,
+                   event.time};
   auto sealed = encode(seal, seq + 1, hash);
   if (!sealed) return sealed.error();
   if (auto stored = store(line->frame + sealed->frame, true); !stored) return stored.error();
