@@ -1,0 +1,99 @@
+#include "secrets/answers.h"
+
+#include "supervisor/base/event.h"
+
+namespace warder::secrets {
+
+namespace json = base::json;
+
+namespace {
+
+std::string_view reasonOf(int status) {
+  switch (status) {
+    case 400:
+      return "Bad Request";
+    case 403:
+      return "Forbidden";
+    case 404:
+      return "Not Found";
+    case 417:
+      return "Expectation Failed";
+    case 426:
+      return "Upgrade Required";
+    case 431:
+      return "Request Header Fields Too Large";
+    case 502:
+      return "Bad Gateway";
+    case 503:
+      return "Service Unavailable";
+    case 504:
+      return "Gateway Timeout";
+    default:
+      return "Error";
+  }
+}
+
+}  // namespace
+
+std::string errorAnswer(const Refusal& refusal, AnswerShape shape) {
+  const std::string body = json::serialize(json::object{
+      {"type", "error"},
+      {"error", json::object{{"type", refusal.error_type}, {"message", refusal.sentence}}}});
+  std::string text = "HTTP/1.1 " + std::to_string(refusal.status) + " ";
+  text += reasonOf(refusal.status);
+  text += "\r\nContent-Type: application/json\r\nContent-Length: " + std::to_string(body.size());
+  if (!refusal.retry) text += "\r\nX-Should-Retry: false";
+  // RFC 9110 section 15.5.22 asks a 426 to name what it would have spoken.
+  if (refusal.status == 426) text += "\r\nUpgrade: HTTP/1.1";
+  if (shape.close) text += "\r\nConnection: close";
+  text += "\r\n\r\n";
+  if (!shape.head_only) text += body;
+  return text;
+}
+
+ClientFraming clientFraming(const ResponseHead& answer, const RequestHead& request) {
+  ClientFraming result{answer.framing, !request.keep_alive};
+  const bool open_ended = answer.framing.kind == Framing::Kind::Chunked ||
+                          answer.framing.kind == Framing::Kind::UntilClose;
+  if (!open_ended) return result;
+  // Chunks even where the upstream ends its body by closing: a cut is then visible.
+  const auto kind = request.minor == 1 ? Framing::Kind::Chunked : Framing::Kind::UntilClose;
+  result.framing = {kind, 0};
+  result.close = result.close || kind == Framing::Kind::UntilClose;
+  return result;
+}
+
+std::string clientHead(const ResponseHead& answer, const ClientFraming& framing) {
+  std::string text = "HTTP/1.1 " + std::to_string(answer.status) + " " + answer.reason + "\r\n";
+  for (const HeaderField& field : forwardedFields(answer.fields))
+    text += field.name + ": " + field.value + "\r\n";
+  const std::string* length = findField(answer.fields, "content-length");
+  if (framing.framing.kind == Framing::Kind::Length)
+    text += "Content-Length: " + std::to_string(framing.framing.length) + "\r\n";
+  else if (framing.framing.kind == Framing::Kind::None && length != nullptr &&
+           answer.status >= 200 && answer.status != 204)
+    text += "Content-Length: " + *length + "\r\n";  // what GET would have sent
+  if (framing.framing.kind == Framing::Kind::Chunked) text += "Transfer-Encoding: chunked\r\n";
+  if (framing.close) text += "Connection: close\r\n";
+  return text + "\r\n";
+}
+
+Refusal badRequest(const HeadFault& fault) {
+  Refusal refusal;
+  refusal.status = fault.status;
+  refusal.error_type = "invalid_request_error";
+  refusal.sentence = "Warder's broker refused the request as it is written: " + fault.sentence;
+  return refusal;
+}
+
+Refusal upstreamFailed(std::string_view why, const std::string& sentence) {
+  Refusal refusal;
+  refusal.status = why == "timeout" ? 504 : 502;
+  refusal.error_type = "api_error";
+  refusal.sentence = "Warder's broker got no usable answer from the provider: " + sentence;
+  // A name that is not there, a wrong certificate or a forbidden address stays so for the moment.
+  refusal.retry = why != "tls" && why != "address_denied";
+  return refusal;
+}
+
+}  // namespace warder::secrets

@@ -1,0 +1,37 @@
+// Answers that the broker gives itself, in the provider's own error form, and heads that it writes
+// to the agent. Pure.
+#pragma once
+#include <string>
+#include <string_view>
+
+#include "secrets/authorize.h"
+#include "secrets/http_head.h"
+
+namespace warder::secrets {
+
+/// {"type":"error","error":{"type":…,"message":…}} with its head; `close` says that the connection
+/// ends with it, `head_only` leaves the body out (answers to HEAD).
+/// A refusal that would only be refused again carries x-should-retry: false, which the provider's
+/// client libraries obey.
+struct AnswerShape {
+  bool close = false;
+  bool head_only = false;
+};
+std::string errorAnswer(const Refusal& refusal, AnswerShape shape);
+
+/// How the body of a forwarded answer is framed towards the agent.
+struct ClientFraming {
+  Framing framing;
+  bool close = false;  // the connection ends with this answer
+};
+ClientFraming clientFraming(const ResponseHead& answer, const RequestHead& request);
+
+/// Status line and headers as the upstream sent them, with our framing, up to the blank line.
+std::string clientHead(const ResponseHead& answer, const ClientFraming& framing);
+
+/// What the gate refused.
+Refusal badRequest(const HeadFault& fault);
+/// The upstream failed: 504 when it was too slow, else 502.
+Refusal upstreamFailed(std::string_view why, const std::string& sentence);
+
+}  // namespace warder::secrets

@@ -1,0 +1,50 @@
+// May this request go out with this grant? Pure.
+#pragma once
+#include <optional>
+#include <string>
+
+#include "policies/policy.h"
+#include "secrets/broker_config.h"
+#include "secrets/http_head.h"
+#include "secrets/provider.h"
+#include "secrets/target.h"
+
+namespace warder::secrets {
+
+/// An answer that the broker gives itself.
+struct Refusal {
+  int status = 403;
+  std::string error_type = "permission_error";  // as the provider's own errors are typed
+  std::string sentence;                         // for the model: what, and what to do
+  std::string rule;                             // the policy's rule that decided, if one did
+  bool retry = false;                           // may the same request succeed later?
+};
+
+struct Admission {
+  const Route* route = nullptr;  // null when refused
+  std::optional<Refusal> refusal;
+};
+
+/// All must agree: a route of the provider, the policy for what will be dialled, and the grant's
+/// placeholder as the credential. `path` of the policy is the one that the upstream sees.
+struct AdmissionCase {
+  const Grant& grant;
+  const Provider& provider;
+  const policies::Policy& policy;
+  const RequestHead& head;
+  const Target& target;
+};
+Admission admit(const AdmissionCase& request);
+
+/// The head for the upstream, up to but without the injected line and the blank line. Hop-by-hop
+/// headers and every credential of the agent's are gone, Host is the upstream's, the encoding asked
+/// for is identity.
+std::string upstreamHead(const AdmissionCase& request);
+
+/// "host" or "host:port", IPv6 in brackets: as Host says it.
+std::string authorityOf(const Upstream& upstream);
+
+/// The headers of an upstream's answer that go on: without hop-by-hop ones and framing.
+HeaderFields forwardedFields(const HeaderFields& fields);
+
+}  // namespace warder::secrets

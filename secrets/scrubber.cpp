@@ -1,0 +1,75 @@
+#include "secrets/scrubber.h"
+
+#include <algorithm>
+
+namespace warder::secrets {
+
+namespace {
+
+std::string sameLength(std::string_view placeholder, std::size_t length) {
+  std::string text(placeholder.substr(0, length));
+  text.resize(length, '*');
+  return text;
+}
+
+/// Looks at the bytes from `start` on.
+std::size_t replaceAll(std::string_view secret, std::string_view replacement, WipedBytes& text,
+                       std::size_t start) {
+  std::size_t hits = 0;
+  if (secret.empty()) return hits;
+  auto at = text.begin() + static_cast<std::ptrdiff_t>(start);
+  for (;;) {
+    at = std::search(at, text.end(), secret.begin(), secret.end());
+    if (at == text.end()) return hits;
+    at = std::copy(replacement.begin(), replacement.end(), at);
+    ++hits;
+  }
+}
+
+}  // namespace
+
+Scrubber::Scrubber(std::string_view secret, std::string_view placeholder, Mode mode)
+    : secret_(secret), replacement_(sameLength(placeholder, secret.size())), mode_(mode) {}
+
+void Scrubber::push(std::string_view bytes, WipedBytes& out) {
+  const std::size_t overlap = secret_.empty() ? 0 : secret_.size() - 1;
+  const std::size_t start = held_.size() - std::min(held_.size(), overlap);
+  append(held_, bytes);
+  hits_ += replaceAll(secret_, replacement_, held_, start);
+  const std::size_t count = passable();
+  append(out, viewOf(held_).substr(0, count));
+  dropFront(held_, count);
+}
+
+void Scrubber::finish(WipedBytes& out) {
+  append(out, viewOf(held_));
+  held_.clear();
+  looked_ = 0;
+}
+
+/// In Events mode an event ends at a blank line; a secret holds no line feed, so none can cross it.
+std::size_t Scrubber::passable() {
+  const std::size_t window =
+      held_.size() - std::min(held_.size(), secret_.empty() ? 0 : secret_.size() - 1);
+  if (mode_ == Mode::Window) return window;
+  const std::string_view held = viewOf(held_);
+  std::size_t end = 0;
+  for (std::size_t at = looked_; at < held.size(); ++at) {
+    if (held[at] != '\n' && held[at] != '\r') continue;
+    const std::string_view before = held.substr(0, at + 1);
+    if (before.ends_with("\n\n") || before.ends_with("\r\r") || before.ends_with("\n\r\n"))
+      end = at + 1;
+  }
+  looked_ = held.size() - end;
+  if (end == 0 && held.size() > kMaxHeldEvent) {
+    looked_ = held.size() - window;
+    return window;
+  }
+  return end;
+}
+
+bool scrubWhole(std::string_view secret, std::string_view placeholder, WipedBytes& text) {
+  return replaceAll(secret, sameLength(placeholder, secret.size()), text, 0) > 0;
+}
+
+}  // namespace warder::secrets

@@ -1,0 +1,57 @@
+// Reads what a call used out of the answer that streams by (Anthropic's dialect). Never delays or
+// changes a byte; constant memory.
+#pragma once
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "secrets/json_scan.h"
+#include "secrets/provider.h"
+
+namespace warder::secrets {
+
+/// The model that a request names, from its JSON body as it streams by.
+class ModelScan {
+ public:
+  ModelScan();
+  void feed(std::string_view bytes);
+  const std::string& model() const { return model_; }
+
+ private:
+  std::string model_;
+  JsonScan scan_;
+};
+
+class UsageMeter {
+ public:
+  /// `streamed`: the answer is server-sent events, else one JSON document.
+  explicit UsageMeter(bool streamed);
+  void feed(std::string_view bytes);
+
+  bool streamed() const { return streamed_; }
+  const Usage& usage() const { return usage_; }
+  const std::string& model() const { return model_; }
+  /// The provider's type of error ("overloaded_error"), also one that came amid a stream.
+  const std::string& error() const { return error_; }
+
+ private:
+  void take(std::string_view path, const JsonValue& value);
+  void feedLine(std::string_view bytes);
+  void endLine();
+
+  bool streamed_;
+  Usage usage_;
+  std::string model_;
+  std::string error_;
+  JsonScan scan_;
+  std::string line_start_;  // at most "data:"
+  bool line_is_data_ = false;
+  bool line_is_empty_ = true;
+  bool after_return_ = false;
+};
+
+/// Text from outside, for an event: at most 128 bytes of letters, digits and ._:/@[]-, the rest
+/// replaced by "?".
+std::string plainName(std::string_view text);
+
+}  // namespace warder::secrets

@@ -1,0 +1,421 @@
+// The broker between a real client and a real TLS server on loopback.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <future>
+
+#include "tests/support/broker_thread.h"
+#include "tests/support/loopback_upstream.h"
+
+namespace warder::secrets {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+using tests::BrokerSetup;
+using tests::BrokerThread;
+using tests::DoorClient;
+using tests::kRealKey;
+using tests::LoopbackUpstream;
+using tests::Peer;
+
+const std::string kKey(kRealKey);
+
+std::string answer(const std::string& body, const std::string& headers = "") {
+  return "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n" + headers +
+         "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
+}
+
+class Broker : public testing::Test {
+ protected:
+  std::string urlOf(const LoopbackUpstream& upstream) {
+    return "https://localhost:" + std::to_string(upstream.port());
+  }
+  BrokerSetup setupFor(const LoopbackUpstream& upstream) {
+    return BrokerSetup{urlOf(upstream), ca_.file()};
+  }
+  /// An upstream that answers each request with `bytes`.
+  LoopbackUpstream::Script saying(std::string bytes) {
+    return [bytes](Peer& peer) {
+      while (peer.readRequest()) peer.write(bytes);
+    };
+  }
+  tests::TestCa ca_;
+};
+
+TEST_F(Broker, TurnsThePlaceholderIntoTheKey) {
+  std::promise<Peer::Request> seen;
+  LoopbackUpstream upstream(ca_.issue(), [&](Peer& peer) {
+    seen.set_value(*peer.readRequest());
+    peer.write(answer(
+        "{\"model\":\"claude-opus-4-5\",\"usage\":{\"input_tokens\":100,\"output_tokens\":20}}",
+        "request-id: r1\r\n"));
+  });
+  BrokerThread broker(setupFor(upstream));
+  DoorClient client(broker.port());
+  const std::string body = "{\"model\":\"claude-opus-4-5\",\"x\":\"" + broker.placeholder() + "\"}";
+  client.send(broker.request(body, "anthropic-beta: a\r\nAuthorization: Bearer mine\r\n"));
+  const auto got = client.readAnswer();
+  EXPECT_EQ(got.status, 200);
+  EXPECT_THAT(got.head, HasSubstr("request-id: r1\r\n"));
+
+  const Peer::Request request = seen.get_future().get();
+  EXPECT_THAT(request.head,
+              testing::StartsWith("POST /v1/messages?beta=true HTTP/1.1\r\nHost: localhost:" +
+                                  std::to_string(upstream.port()) + "\r\n"));
+  EXPECT_THAT(request.head, AllOf(HasSubstr("\r\nx-api-key: " + kKey + "\r\n\r\n"),
+                                  HasSubstr("anthropic-beta: a\r\n"), Not(HasSubstr("Bearer")),
+                                  Not(HasSubstr(broker.placeholder()))));
+  EXPECT_EQ(request.body, body);  // a placeholder in a body is inert text
+
+  const auto call = broker.event("llm.call");
+  EXPECT_EQ(call.at("status"), 200);
+  EXPECT_EQ(call.at("model"), "claude-opus-4-5");
+  EXPECT_EQ(call.at("input_tokens").to_number<int>(), 100);
+  EXPECT_EQ(call.at("output_tokens").to_number<int>(), 20);
+  EXPECT_DOUBLE_EQ(call.at("cost_usd").as_double(), (100 * 5.0 + 20 * 25.0) / 1e6);
+  EXPECT_EQ(call.at("priced"), true);
+  EXPECT_EQ(call.at("ended"), "complete");
+  EXPECT_EQ(call.at("request_bytes").to_number<std::size_t>(), body.size());
+}
+
+TEST_F(Broker, AnswersRequestAfterRequestOnOneConnection) {
+  LoopbackUpstream upstream(ca_.issue(), saying(answer("{}")));
+  BrokerThread broker(setupFor(upstream));
+  DoorClient client(broker.port());
+  const std::string one = broker.request("{}");
+  client.send(one + one + one);  // pipelined
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(client.readAnswer().status, 200);
+  client.send(one);
+  EXPECT_EQ(client.readAnswer().status, 200);
+  EXPECT_EQ(upstream.accepted(), 4);  // one upstream connection for each
+}
+
+TEST_F(Broker, NeverSendsWhatItRefuses) {
+  LoopbackUpstream upstream(ca_.issue(), saying(answer("{}")));
+  BrokerThread broker(setupFor(upstream));
+  const std::string host = " HTTP/1.1\r\nHost: 127.0.0.1\r\n";
+  const std::string key = "x-api-key: " + broker.placeholder() + "\r\n";
+  const struct {
+    std::string request;
+    int status;
+  } cases[] = {
+      {"HEAD /api/hello" + host + "\r\n", 404},
+      {"GET /v1/models" + host + key + "\r\n", 404},
+      {"GET /v1/messages" + host + key + "\r\n", 403},
+      {"POST /v1/messages" + host + "x-api-key: " + kKey + "\r\nContent-Length: 2\r\n\r\n{}", 403},
+      {"POST /v1/messages" + host + "Content-Length: 2\r\n\r\n{}", 403},
+      {"POST /v1/../v1/messages" + host + key + "\r\n", 400},
+      {"POST http://evil.example/v1/messages" + host + key + "\r\n", 400},
+      {"CONNECT evil.example:443" + host + "\r\n", 400},
+      {"POST /v1/messages" + host + key + "Transfer-Encoding: gzip\r\n\r\n", 400},
+      {"POST /v1/messages" + host + key + "Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
+       400},
+      {"POST /v1/messages" + host + key + "Upgrade: websocket\r\nConnection: upgrade\r\n\r\n", 426},
+      {"POST /v1/messages" + host + key + "Expect: a-pony\r\n\r\n", 417},
+      {"POST /v1/messages" + host + "X: " + std::string(70'000, 'x') + "\r\n\r\n", 431},
+      {"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400},
+      {"\x16\x03\x01\x02\n", 400},
+  };
+  for (const auto& one : cases) {
+    DoorClient client(broker.port());
+    client.send(one.request);
+    const std::string head = client.readUntil("\r\n\r\n");
+    EXPECT_THAT(head, testing::StartsWith("HTTP/1.1 " + std::to_string(one.status) + " "))
+        << one.request.substr(0, 100);
+    EXPECT_THAT(head, HasSubstr("application/json"));
+  }
+  EXPECT_EQ(upstream.accepted(), 0);
+  EXPECT_THAT(broker.allEvents(), AllOf(HasSubstr("broker.denied"), HasSubstr("broker.bad_request"),
+                                        Not(HasSubstr("REALKEY"))));
+}
+
+TEST_F(Broker, KeepsTheConnectionAfterAQuickDenialWithoutABody) {
+  LoopbackUpstream upstream(ca_.issue(), saying(answer("{}")));
+  BrokerThread broker(setupFor(upstream));
+  DoorClient client(broker.port());
+  client.send("GET /api/hello HTTP/1.1\r\nHost: a\r\n\r\n");
+  EXPECT_EQ(client.readAnswer().status, 404);
+  client.send(broker.request("{}"));
+  EXPECT_EQ(client.readAnswer().status, 200);
+}
+
+TEST_F(Broker, DeniesWhatThePolicyDoesNotAllowAndSaysSoInTheProvidersForm) {
+  LoopbackUpstream upstream(ca_.issue(), saying(answer("{}")));
+  BrokerSetup setup = setupFor(upstream);
+  setup.allowed = false;
+  BrokerThread broker(setup);
+  DoorClient client(broker.port());
+  client.send(broker.request(std::string(3'000'000, 'x')));  // still being sent when denied
+  const auto got = client.readAnswer();
+  EXPECT_EQ(got.status, 403);
+  EXPECT_THAT(got.body,
+              testing::StartsWith("{\"type\":\"error\",\"error\":{\"type\":\"permission_error\","));
+  EXPECT_EQ(broker.event("broker.denied").at("host"), "localhost");
+  EXPECT_EQ(upstream.accepted(), 0);
+}
+
+TEST_F(Broker, PassesErrorsOfTheProviderOnUntouchedAndOnce) {
+  // BC-025.
+  const std::string body =
+      "{\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"x\"}}";
+  LoopbackUpstream upstream(ca_.issue(),
+                            saying("HTTP/1.1 529 Overloaded\r\nretry-after: 8\r\nX-Odd: 1\r\n"
+                                   "Content-Length: " +
+                                   std::to_string(body.size()) + "\r\n\r\n" + body));
+  BrokerThread broker(setupFor(upstream));
+  DoorClient client(broker.port());
+  client.send(broker.request("{}"));
+  const auto got = client.readAnswer();
+  EXPECT_EQ(got.status, 529);
+  EXPECT_THAT(got.head, AllOf(HasSubstr("HTTP/1.1 529 Overloaded\r\n"),
+                              HasSubstr("retry-after: 8\r\n"), HasSubstr("X-Odd: 1\r\n")));
+  EXPECT_EQ(got.body, body);
+  EXPECT_EQ(upstream.accepted(), 1);
+  const auto call = broker.event("llm.call");
+  EXPECT_EQ(call.at("status"), 529);
+  EXPECT_EQ(call.at("error"), "overloaded_error");
+}
+
+TEST_F(Broker, PassesEachServerSentEventOnBeforeTheNextIsSent) {
+  // BC-002: the upstream sends event n+1 only after the client has said that it holds event n.
+  constexpr int kEvents = 20;
+  std::promise<void> acknowledged[kEvents];
+  const auto event = [](int n) {
+    return "event: content_block_delta\ndata: {\"n\":" + std::to_string(n) + "}\n\n";
+  };
+  LoopbackUpstream upstream(ca_.issue(), [&](Peer& peer) {
+    peer.readRequest();
+    peer.write(
+        "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\n"
+        "Transfer-Encoding: chunked\r\n\r\n");
+    for (int n = 0; n < kEvents; ++n) {
+      char size[16];
+      std::snprintf(size, sizeof size, "%zx\r\n", event(n).size());
+      peer.write(size + event(n) + "\r\n");
+      acknowledged[n].get_future().wait();
+    }
+    peer.write("0\r\nX-Trailer: dropped\r\n\r\n");
+  });
+  BrokerThread broker(setupFor(upstream));
+  DoorClient client(broker.port());
+  client.send(broker.request("{}"));
+  EXPECT_THAT(client.readUntil("\r\n\r\n"), HasSubstr("text/event-stream; charset=utf-8\r\n"));
+  for (int n = 0; n < kEvents; ++n) {
+    EXPECT_THAT(client.readUntil("}\n\n\r\n"), HasSubstr(event(n)));
+    acknowledged[n].set_value();
+  }
+  EXPECT_EQ(client.readUntil("\r\n\r\n"), "0\r\n\r\n");
+  EXPECT_EQ(broker.event("llm.call").at("streamed"), true);
+}
+
+TEST_F(Broker, TakesASecretThatTheUpstreamEchoesOutOfHeadsAndBodies) {
+  const std::string body = "{\"you\":\"" + kKey + "\",\"again\":\"" + kKey + "\"}";
+  const std::string events = "event: x\ndata: " + kKey + "\n\ndata: unfinished " + kKey;
+  LoopbackUpstream upstream(ca_.issue(), [&](Peer& peer) {
+    const auto request = peer.readRequest();
+    if (request->body == "json") {
+      peer.write("HTTP/1.1 200 " + kKey + "\r\nX-Echo: a " + kKey +
+                 " b\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n");
+      for (const char byte : body) peer.write({&byte, 1});
+    } else {
+      peer.write("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n");
+      for (const char byte : events) peer.write({&byte, 1});
+    }
+  });
+  BrokerThread broker(setupFor(upstream));
+  const std::string replaced = broker.placeholder().substr(0, kKey.size());
+  DoorClient json(broker.port());
+  json.send(broker.request("json"));
+  const auto got = json.readAnswer();
+  EXPECT_EQ(got.status, 200);
+  EXPECT_THAT(got.head,
+              AllOf(HasSubstr("X-Echo: a " + replaced + " b"), Not(HasSubstr("REALKEY"))));
+  EXPECT_EQ(got.body, "{\"you\":\"" + replaced + "\",\"again\":\"" + replaced + "\"}");
+  EXPECT_EQ(broker.event("llm.call").at("scrubbed").to_number<int>(), 2);
+
+  DoorClient stream(broker.port());
+  stream.send(broker.request("stream"));
+  EXPECT_EQ(stream.readAnswer().body,
+            "event: x\ndata: " + replaced + "\n\ndata: unfinished " + replaced);
+  EXPECT_THAT(broker.allEvents(), Not(HasSubstr("REALKEY")));
+}
+
+TEST_F(Broker, RefusesAnEncodedAnswerBecauseItCouldNotBeScrubbed) {
+  LoopbackUpstream upstream(ca_.issue(), saying(answer("\x1f\x8b", "Content-Encoding: gzip\r\n")));
+  BrokerThread broker(setupFor(upstream));
+  DoorClient client(broker.port());
+  client.send(broker.request("{}"));
+  EXPECT_EQ(client.readAnswer().status, 502);
+  EXPECT_EQ(broker.event("broker.upstream_failed").at("why"), "protocol");
+}
+
+TEST_F(Broker, AnswersExpectOnceTheUpstreamIsThere) {
+  // BC-061: curl sends the head, waits for 100, then sends the body.
+  LoopbackUpstream upstream(ca_.issue(), [&](Peer& peer) {
+    const auto head = peer.readHead();
+    EXPECT_THAT(*head, Not(HasSubstr("Expect")));
+    while (peer.takePending().empty() && peer.read().empty()) break;
+    peer.write(answer("{}"));
+  });
+  BrokerThread broker(setupFor(upstream));
+  DoorClient client(broker.port());
+  const std::string request = broker.request("0123456789", "Expect: 100-continue\r\n");
+  const std::size_t head = request.find("\r\n\r\n") + 4;
+  client.send(request.substr(0, head));
+  EXPECT_EQ(client.readUntil("\r\n\r\n"), "HTTP/1.1 100 Continue\r\n\r\n");
+  client.send(request.substr(head));
+  EXPECT_EQ(client.readAnswer().status, 200);
+}
+
+TEST_F(Broker, PassesInterimAnswersOnButKeeps100ToItself) {
+  LoopbackUpstream upstream(ca_.issue(),
+                            saying("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\n"
+                                   "Link: </x>\r\n\r\n" +
+                                   answer("{}")));
+  BrokerThread broker(setupFor(upstream));
+  DoorClient client(broker.port());
+  client.send(broker.request("{}"));
+  EXPECT_EQ(client.readUntil("\r\n\r\n"), "HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n");
+  EXPECT_EQ(client.readAnswer().status, 200);
+}
+
+TEST_F(Broker, PassesAnEarlyAnswerWhileTheBodyIsStillOnItsWay) {
+  LoopbackUpstream upstream(ca_.issue(), [&](Peer& peer) {
+    peer.readHead();
+    peer.write(answer("{\"too\":\"big\"}"));
+    peer.waitForClose();
+  });
+  BrokerThread broker(setupFor(upstream));
+  DoorClient client(broker.port());
+  const std::string request = broker.request(std::string(1'000'000, 'x'));
+  client.send(request.substr(0, 2'000));  // and no more
+  EXPECT_EQ(client.readAnswer().body, "{\"too\":\"big\"}");
+}
+
+TEST_F(Broker, PassesChunkedRequestsAsChunks) {
+  std::promise<std::string> seen;
+  LoopbackUpstream upstream(ca_.issue(), [&](Peer& peer) {
+    seen.set_value(peer.readRequest()->body);
+    peer.write(answer("{}"));
+  });
+  BrokerThread broker(setupFor(upstream));
+  DoorClient client(broker.port());
+  client.send("POST /v1/messages HTTP/1.1\r\nHost: a\r\nx-api-key: " + broker.placeholder() +
+              "\r\nTransfer-Encoding: chunked\r\n\r\n5;x=y\r\nhello\r\n6\r\n "
+              "world\r\n0\r\nx-api-key: late\r\n\r\n");
+  EXPECT_EQ(client.readAnswer().status, 200);
+  EXPECT_EQ(seen.get_future().get(), "5\r\nhello\r\n6\r\n world\r\n0\r\n\r\n");
+}
+
+TEST_F(Broker, RefusesABodyThatBreaksItsFraming) {
+  LoopbackUpstream upstream(ca_.issue(), [](Peer& peer) { peer.waitForClose(); });
+  BrokerThread broker(setupFor(upstream));
+  DoorClient client(broker.port());
+  client.send("POST /v1/messages HTTP/1.1\r\nHost: a\r\nx-api-key: " + broker.placeholder() +
+              "\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhelloX\r\n");
+  EXPECT_EQ(client.readAnswer().status, 400);
+  EXPECT_THAT(std::string(broker.event("broker.bad_request").at("sentence").as_string()),
+              HasSubstr("longer than it says"));
+}
+
+TEST_F(Broker, ServesHttp10WithoutKeepAlive) {
+  LoopbackUpstream upstream(
+      ca_.issue(),
+      saying("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n"));
+  BrokerThread broker(setupFor(upstream));
+  DoorClient client(broker.port());
+  client.send("POST /v1/messages HTTP/1.0\r\nHost: a\r\nx-api-key: " + broker.placeholder() +
+              "\r\nConnection: keep-alive\r\nContent-Length: 2\r\n\r\n{}");
+  const std::string all = client.readAll();
+  EXPECT_THAT(all,
+              AllOf(testing::EndsWith("Connection: close\r\n\r\n{}"), Not(HasSubstr("chunked"))));
+}
+
+TEST_F(Broker, ClosesTheUpstreamAsSoonAsTheAgentIsGone) {
+  // BC-058: nothing is paid for that nobody reads.
+  std::promise<void> started;
+  std::promise<void> closed;
+  LoopbackUpstream upstream(ca_.issue(), [&](Peer& peer) {
+    peer.readRequest();
+    peer.write("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: a\n\n");
+    started.set_value();
+    peer.waitForClose();
+    closed.set_value();
+  });
+  BrokerThread broker(setupFor(upstream));
+  DoorClient client(broker.port());
+  client.send(broker.request("{}"));
+  client.readUntil("data: a\n\n");
+  started.get_future().wait();
+  client.close();
+  closed.get_future().wait();  // ends by the broker's close, or the test runs out of time
+  EXPECT_EQ(broker.event("llm.call").at("ended"), "client_gone");
+}
+
+TEST_F(Broker, ClosesTheUpstreamWhenTheAgentLeavesBeforeAnyAnswer) {
+  std::promise<void> started;
+  std::promise<void> closed;
+  LoopbackUpstream upstream(ca_.issue(), [&](Peer& peer) {
+    peer.readRequest();
+    started.set_value();
+    peer.waitForClose();
+    closed.set_value();
+  });
+  BrokerThread broker(setupFor(upstream));
+  DoorClient client(broker.port());
+  client.send(broker.request("{}"));
+  started.get_future().wait();
+  client.close();
+  closed.get_future().wait();
+  const auto call = broker.event("llm.call");
+  EXPECT_EQ(call.at("ended"), "client_gone");
+  EXPECT_EQ(call.at("status"), 0);
+}
+
+TEST_F(Broker, CarriesBodiesOfFiftyMegabytesBothWays) {
+  // BC-010. That memory stays constant is shown by the stage's test, which watches a process.
+  constexpr std::size_t kSize = 50'000'000;
+  LoopbackUpstream upstream(ca_.issue(), [&](Peer& peer) {
+    peer.readHead();
+    std::size_t got = peer.takePending().size();
+    while (got < kSize) got += peer.read().size();
+    peer.write("HTTP/1.1 200 OK\r\nContent-Length: " + std::to_string(kSize) + "\r\n\r\n");
+    const std::string piece(1'000'000, 'y');
+    for (int i = 0; i < 50; ++i) peer.write(piece);
+  });
+  BrokerThread broker(setupFor(upstream));
+  DoorClient client(broker.port());
+  client.send(broker.request(std::string(kSize, 'x')));
+  const auto got = client.readAnswer();
+  EXPECT_EQ(got.status, 200);
+  EXPECT_EQ(got.body, std::string(kSize, 'y'));
+}
+
+TEST_F(Broker, AnswersOneConnectionTooManyAtOnceAndServesItsPlaceLater) {
+  // BC-059.
+  LoopbackUpstream upstream(ca_.issue(), saying(answer("{}")));
+  BrokerThread broker(setupFor(upstream));
+  std::vector<std::unique_ptr<DoorClient>> clients;
+  for (int i = 0; i < 256; ++i) {
+    clients.push_back(std::make_unique<DoorClient>(broker.port()));
+    clients.back()->send("GET /api/hello HTTP/1.1\r\nHost: a\r\n\r\n");
+    EXPECT_EQ(clients.back()->readAnswer().status, 404);
+  }
+  DoorClient over(broker.port());
+  const auto got = over.readAnswer();
+  EXPECT_EQ(got.status, 503);
+  EXPECT_THAT(got.body, HasSubstr("\"overloaded_error\""));
+  clients.back()->send(broker.request("{}"));
+  EXPECT_EQ(clients.back()->readAnswer().status, 200);
+  clients.pop_back();
+  for (;;) {  // bounded by the test's time limit: the place is free once the close was seen
+    DoorClient next(broker.port());
+    next.send(broker.request("{}"));
+    if (next.readAnswer().status == 200) break;
+  }
+}
+
+}  // namespace
+}  // namespace warder::secrets
