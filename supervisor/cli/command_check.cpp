@@ -1,0 +1,91 @@
+#include "supervisor/cli/command_check.h"
+
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+
+#include "secrets/grant_plan.h"
+#include "supervisor/base/log.h"
+#include "supervisor/cli/cli.h"
+#include "supervisor/cli/plan_view.h"
+#include "supervisor/init/orders.h"
+
+namespace warder::cli {
+namespace {
+
+namespace json = base::json;
+
+struct CheckOptions {
+  std::string job_file;
+  job::Overrides overrides;
+  bool as_json = false;
+};
+
+/// Where each secret is lent; readOrders has checked that this can be planned.
+std::vector<secrets::Grant> grantsOf(const job::JobSpec& job) {
+  std::vector<secrets::GrantRequest> requests;
+  for (const job::SecretSpec& secret : job.secrets) {
+    requests.push_back({secret.name, secret.provider, secret.base_url, secret.ca_file});
+  }
+  auto grants = secrets::planGrants(requests);
+  return grants ? std::move(*grants) : std::vector<secrets::Grant>{};
+}
+
+json::array toArray(const base::Faults& faults) {
+  json::array array;
+  for (const base::Fault& fault : faults) {
+    array.push_back(json::object{{"where", fault.where}, {"sentence", fault.sentence}});
+  }
+  return array;
+}
+
+void printJson(const init::Orders& orders, const Plan& plan) {
+  json::object answer = {{"ok", orders.faults.empty()},
+                         {"faults", toArray(orders.faults)},
+                         {"warnings", toArray(orders.warnings)}};
+  if (orders.faults.empty()) answer["plan"] = planJson(plan);
+  std::printf("%s\n", json::serialize(answer).c_str());
+}
+
+void printLines(const base::Faults& faults, const char* prefix) {
+  for (const base::Fault& fault : faults) {
+    std::fprintf(stderr, "%s%s\n", prefix, base::escapeForTerminal(base::render(fault)).c_str());
+  }
+}
+
+int check(const CheckOptions& options) {
+  const init::Orders orders =
+      init::readOrders(options.job_file, options.overrides, init::Reader::Called);
+  Plan plan{orders, {}, ::geteuid() != 0};
+  const bool sound = orders.faults.empty();
+  if (sound) plan.grants = grantsOf(orders.job);
+  if (options.as_json) {
+    printJson(orders, plan);
+  } else {
+    printLines(orders.warnings, "warning: ");
+    printLines(orders.faults, "");
+    if (sound) std::fputs(planText(plan).c_str(), stdout);
+  }
+  return sound ? 0 : kBadInput;
+}
+
+}  // namespace
+
+void addCheckCommand(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<CheckOptions>();
+  auto* command = app.add_subcommand("check", "Says what is wrong with a job, or what it would do");
+  command->add_option("job", options->job_file, "The job file (docs/job.md)")->required();
+  command->add_option("command", options->overrides.command,
+                      "After --: a command to run instead of the job's agent");
+  command->add_option("--workspace", options->overrides.workspace, "Instead of agent.workspace");
+  command->add_option("--results", options->overrides.results, "Instead of results.dir");
+  command->add_flag("--json", options->as_json, "Prints faults, warnings and plan as JSON");
+  command->footer(
+      "Nothing is started. Exit code: 0 the job can run here, 14 it cannot; every fault is\n"
+      "told at once, as FILE:LINE:COLUMN: sentence.");
+  command->callback([options, &exit_code] { exit_code = check(*options); });
+}
+
+}  // namespace warder::cli
