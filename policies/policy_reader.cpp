@@ -1,13 +1,11 @@
 #include "policies/policy_reader.h"
 
-#include <fcntl.h>
-
 #include <algorithm>
 #include <span>
 
 #include "policies/path_glob.h"
 #include "supervisor/base/embedded.h"
-#include "supervisor/base/fd.h"
+#include "supervisor/base/regular_file.h"
 #include "supervisor/base/yaml_fields.h"
 #include "supervisor/base/yaml_scalar.h"
 
@@ -179,7 +177,7 @@ PolicyReading readPolicyText(std::string_view text, const std::string& file,
 }
 
 PolicyReading readPolicyFile(const std::string& path, const std::string& where) {
-  const auto text = base::readFile(path, base::kMaxYamlBytes);
+  const auto text = base::readRegularFile(path, base::kMaxYamlBytes);
   if (!text) return {{path, {}, {}}, {{where, "policy: " + text.error().sentence()}}};
   return readPolicyText(*text, path, path);
 }
@@ -195,9 +193,10 @@ PolicyReading readShippedPolicy(const std::string& name, const std::string& wher
     if (file.name == name + ".yaml") return readPolicyText(file.text, name, name);
   }
   const std::vector<std::string> names = shippedPolicyNames();
-  return {{name, {}, {}},
-          {{where, "policy " + inQuotes(name) + " is not shipped" + base::suggestion(name, names) +
-                       "; a file is named with a slash, as ./" + name + ".yaml"}}};
+  return {
+      {name, {}, {}},
+      {{where, "policy " + inQuotes(name) + " is not shipped (a file is named with a slash, as ./" +
+                   name + ".yaml)" + base::suggestion(name, names)}}};
 }
 
 std::vector<std::string> shippedPolicyNames() {

@@ -9,6 +9,7 @@
 #include "secrets/grant_plan.h"
 #include "supervisor/base/log.h"
 #include "supervisor/cli/cli.h"
+#include "supervisor/cli/machine.h"
 #include "supervisor/cli/plan_view.h"
 #include "supervisor/init/orders.h"
 
@@ -56,8 +57,10 @@ void printLines(const base::Faults& faults, const char* prefix) {
 }
 
 int check(const CheckOptions& options) {
-  const init::Orders orders =
-      init::readOrders(options.job_file, options.overrides, init::Reader::Called);
+  init::Orders orders = init::readOrders(options.job_file, options.overrides, init::Reader::Called);
+  if (auto possible = checkMachine(); !possible) {
+    orders.faults.push_back({"", possible.error().sentence()});
+  }
   Plan plan{orders, {}, ::geteuid() != 0};
   const bool sound = orders.faults.empty();
   if (sound) plan.grants = grantsOf(orders.job);

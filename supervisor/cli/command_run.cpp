@@ -14,10 +14,10 @@
 #include "supervisor/base/wire.h"
 #include "supervisor/cli/box.h"
 #include "supervisor/cli/cli.h"
+#include "supervisor/cli/machine.h"
 #include "supervisor/cli/run_folder.h"
 #include "supervisor/init/orders.h"
 #include "supervisor/journal/scribe_protocol.h"
-#include "supervisor/launch/confine.h"
 #include "supervisor/report/close_interrupted.h"
 #include "supervisor/report/outcome.h"
 #include "supervisor/report/results_folder.h"
@@ -88,14 +88,6 @@ class Run {
   }
 
  private:
-  /// With one id, the signal scope is a wall that nothing else replaces.
-  static base::Status checkMachine() {
-    if (::geteuid() == 0 || launch::landlockAbi() >= 6) return {};
-    return Error{Kind::Kernel,
-                 "as an ordinary user the box needs Landlock's signal scope (Linux 6.12 with "
-                 "Landlock enabled); run as root on this kernel"};
-  }
-
   static Result<UniqueFd> openSource(const job::SecretSource& from, const MovedSecrets& moved) {
     if (const auto* file = std::get_if<job::FileSource>(&from))
       return base::openFile(file->path, O_RDONLY | O_NOCTTY);

@@ -5,7 +5,7 @@
 #include <span>
 
 #include "supervisor/base/embedded.h"
-#include "supervisor/base/fd.h"
+#include "supervisor/base/regular_file.h"
 #include "supervisor/job/digest.h"
 #include "supervisor/job/fields.h"
 #include "supervisor/job/sections.h"
@@ -75,16 +75,16 @@ JobReading readJobText(const JobInput& input) {
 
 JobReading readJob(const std::string& path, const Overrides& overrides) {
   const std::string file = absoluteFromHere(path);
-  // One byte more than is read as YAML, so that the strict layer says why.
-  const auto text = base::readFile(file, base::kMaxYamlBytes);
+  const auto text = base::readRegularFile(file, base::kMaxYamlBytes);
   if (!text) {
     JobReading reading;
     reading.job.file = file;
     reading.faults.push_back({file, "the job: " + text.error().sentence()});
     return reading;
   }
-  JobInput input{*text, file, overrides,
-                 [](const std::string& named) { return base::readFile(named, kLargestNamedFile); }};
+  JobInput input{*text, file, overrides, [](const std::string& named) {
+                   return base::readRegularFile(named, kLargestNamedFile);
+                 }};
   if (!overrides.workspace.empty()) {
     input.overrides.workspace = absoluteFromHere(overrides.workspace);
   }

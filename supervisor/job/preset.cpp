@@ -99,9 +99,9 @@ PresetReading readShippedPreset(const std::string& name, const std::string& wher
   for (const base::EmbeddedFile& file : agent_presets()) {
     if (file.name == name + ".yaml") return readPresetText(file.text, name);
   }
-  const std::string sentence = "agent.preset: " + base::inQuotes(name) + " is not shipped" +
-                               base::suggestion(name, shippedPresetNames()) +
-                               "; a file is named with a slash, as ./" + name + ".yaml";
+  const std::string sentence = "agent.preset: " + base::inQuotes(name) +
+                               " is not shipped (a file is named with a slash, as ./" + name +
+                               ".yaml)" + base::suggestion(name, shippedPresetNames());
   return {{}, {{where, sentence}}};
 }
 

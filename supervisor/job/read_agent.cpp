@@ -228,6 +228,9 @@ void readAgent(const YamlNode& node, Draft& draft) {
     draft.faults.add(*fields.find("tmp_size"), "agent.tmp_size is less than 1MiB");
   }
   settleCommand(node, fields, draft);
+  // Where the program is named: a program that is not there is told at this place.
+  draft.note("agent", &node);
+  for (const char* key : {"preset", "command", "executable"}) draft.note("agent", fields.find(key));
   fields.finish();
 }
 
