@@ -75,7 +75,7 @@ void ChainChecker::add(std::string_view text) {
     fault(result_.last_seq,
           "line " + printed(result_.last_seq) + " (" + previous_type_ + ") has no seal");
   if (data == nullptr) fault(seq, "line " + printed(seq) + " holds no data");
-  if (data && (type == "run.started" || type == "journal.reopened")) {
+  if (data && (result_.lines == 0 || type == "run.started" || type == "journal.reopened")) {
     if (type == "journal.reopened")
       result_.notes.push_back("from line " + printed(seq) +
                               " on another process continued the journal, with a key of its own");

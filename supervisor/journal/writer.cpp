@@ -140,7 +140,7 @@ Result<Appended> Writer::append(Event event) {
   if (broken_) return *broken_;
   makeValidUtf8(event.data);
   const bool grave = event.durability == Durability::Outcome || endsAChapter(event.type);
-  if (event.type == "run.started" || event.type == "journal.reopened")
+  if (seq_ == 0 || event.type == "run.started" || event.type == "journal.reopened")
     event.data["key"] = key_.publicKey();
   const std::uint64_t seq = seq_ + 1;
   auto line = encode(event, seq, head_);

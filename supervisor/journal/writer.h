@@ -31,7 +31,8 @@ class Writer {
   static base::Result<Writer> open(WriterOptions options);
 
   /// Appends one event. Outcome-grade ones (by durability, or by type: run.started, agent.exited,
-  /// run.finished) are on disk, with their seal, before this returns; run.started gets `key`.
+  /// run.finished) are on disk, with their seal, before this returns; the
+  /// first event, and run.started, get `key`.
   /// Errors: Kernel (ENOSPC, EIO …): then the journal is as it was before; Internal when the line
   /// would be longer than kMaxPayload.
   base::Result<Appended> append(base::Event event);

@@ -223,6 +223,7 @@ void addWordsEvidence(const Witnesses& seen, std::vector<Evidence>& evidence) {
 std::vector<Evidence> evidenceOf(const Witnesses& seen) {
   std::vector<Evidence> evidence;
   if (seen.cause != Cause::None) evidence.push_back({"supervisor", "first cause", seen.cause_data});
+  if (!seen.end) evidence.push_back({"supervisor", "end of the agent", "not seen"});
   if (seen.end && seen.end->code)
     evidence.push_back({"kernel", "exit code of the agent", *seen.end->code});
   if (seen.end && !seen.end->signal.empty())

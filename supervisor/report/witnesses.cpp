@@ -124,11 +124,7 @@ using Handler = std::function<void(Witnesses&, Data)>;
 
 const std::map<std::string, Handler, std::less<>>& handlers() {
   static const std::map<std::string, Handler, std::less<>> table = {
-      {"run.started",
-       [](Witnesses& seen, Data data) {
-         seen.start = data;
-         seen.start.erase("key");  // the scribe adds it on the way to the disk
-       }},
+      {"run.started", [](Witnesses& seen, Data data) { seen.start = data; }},
       {"box.ready", [](Witnesses& seen, Data data) { seen.mechanism = textOf(data, "mechanism"); }},
       {"preflight.warning", onWarning},
       {"setup.failed", onSetupFailed},
@@ -168,6 +164,7 @@ void Witnesses::add(const base::Event& event) {
     if (event.type == timed) times[event.type] = base::timestamp(event.time);
   json::object data = event.data;
   journal::makeValidUtf8(data);  // as the writer does: live and replayed events are the same
+  data.erase("key");             // the writer's own addition
   handler->second(*this, data);
 }
 

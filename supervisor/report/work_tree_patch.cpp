@@ -64,10 +64,10 @@ Command gitCommand(const PatchOrder& order, const std::string& git,
                          "LC_ALL=C",
                          "PATH=/usr/bin:/bin:/usr/local/bin"};
   for (const char* setting :
-       {"core.bare=false", "core.hooksPath=/dev/null", "core.fsmonitor=false",
-        "core.untrackedCache=false", "core.autocrlf=false", "core.attributesFile=/dev/null",
-        "core.excludesFile=/dev/null", "core.protectNTFS=false", "core.protectHFS=false",
-        "core.compression=1", "gc.auto=0", "maintenance.auto=false", "add.ignoreErrors=true"}) {
+       {"core.hooksPath=/dev/null", "core.fsmonitor=false", "core.untrackedCache=false",
+        "core.autocrlf=false", "core.attributesFile=/dev/null", "core.excludesFile=/dev/null",
+        "core.protectNTFS=false", "core.protectHFS=false", "core.compression=1", "gc.auto=0",
+        "maintenance.auto=false", "add.ignoreErrors=true"}) {
     command.arguments.push_back("-c");
     command.arguments.push_back(setting);
   }
@@ -154,7 +154,7 @@ Result<std::string> addAll(const PatchOrder& order, const std::string& git) {
 }
 
 Result<std::string> makeBaseline(const PatchOrder& order, const std::string& git) {
-  auto made = runGit(order, git, {"init", "--bare", "--quiet", "--template=", gitDir(order)});
+  auto made = runGit(order, git, {"init", "--quiet", "--template="});
   if (!made) return made.error();
   const std::string info = gitDir(order) + "/info";
   if (::mkdir(info.c_str(), 0700) != 0 && errno != EEXIST)
