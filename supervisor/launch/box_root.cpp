@@ -50,9 +50,10 @@ class RootBuilder {
   explicit RootBuilder(const BoxRoot& box) : box_(box) {}
 
   Status build() {
-    for (auto step : {&RootBuilder::mountRoot, &RootBuilder::showPrograms, &RootBuilder::writeEtc,
-                      &RootBuilder::makeDevices, &RootBuilder::mountProc, &RootBuilder::makeScratch,
-                      &RootBuilder::showWorkspace, &RootBuilder::sealRoot})
+    for (auto step :
+         {&RootBuilder::mountRoot, &RootBuilder::showPrograms, &RootBuilder::writeEtc,
+          &RootBuilder::makeDevices, &RootBuilder::mountProc, &RootBuilder::makeScratch,
+          &RootBuilder::showReadOnly, &RootBuilder::showWorkspace, &RootBuilder::sealRoot})
       if (auto done = (this->*step)(); !done) return done.error().during("building the box's root");
     return {};
   }
@@ -62,9 +63,10 @@ class RootBuilder {
 
   Status makeFolder(const std::string& path, mode_t mode = 0755) {
     std::error_code failure;
-    fs::create_directories(at(path), failure);
+    const bool made = fs::create_directories(at(path), failure);
     if (failure) return kernelError("cannot make " + path, failure.value());
-    if (::chmod(at(path).c_str(), mode) != 0) return kernelError("cannot set the mode of " + path);
+    if (made && ::chmod(at(path).c_str(), mode) != 0)
+      return kernelError("cannot set the mode of " + path);
     return {};
   }
 
@@ -112,8 +114,16 @@ class RootBuilder {
   Status showPrograms() {
     for (const char* path : kProgramPaths)
       if (auto shown = show(path); !shown) return shown;
-    for (const auto& path : box_.read_only)
+    return {};
+  }
+
+  /// After the scratch folders, which would hide a path below /tmp or /var/tmp. What lies below
+  /// /usr is there already.
+  Status showReadOnly() {
+    for (const auto& path : box_.read_only) {
+      if (fs::exists(fs::symlink_status(at(path)))) continue;
       if (auto shown = show(path); !shown) return shown;
+    }
     return {};
   }
 
