@@ -44,8 +44,8 @@ Result<UniqueFd> sealedText(const std::string& name, std::string_view text) {
   return fd;
 }
 
-Result<UniqueFd> duplicate(int fd) {
-  const int copy = ::fcntl(fd, F_DUPFD_CLOEXEC, 3);
+Result<UniqueFd> duplicate(int fd, int at_least) {
+  const int copy = ::fcntl(fd, F_DUPFD_CLOEXEC, at_least);
   if (copy < 0) return kernelError("cannot duplicate a descriptor");
   return UniqueFd(copy);
 }

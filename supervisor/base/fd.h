@@ -54,7 +54,8 @@ Result<Pipe> makePipe();
 Result<SocketPair> makeMessagePair();
 /// A memfd that holds `text`, sealed against change, positioned at the start.
 Result<UniqueFd> sealedText(const std::string& name, std::string_view text);
-Result<UniqueFd> duplicate(int fd);
+/// The copy's number is `at_least` or higher.
+Result<UniqueFd> duplicate(int fd, int at_least = 3);
 Status setNonBlocking(int fd, bool on);
 Status setCloseOnExec(int fd, bool on);
 

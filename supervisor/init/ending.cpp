@@ -73,12 +73,13 @@ void Supervisor::leftoversStep() {
     record({"agent.leftovers", {{"terminated", terminated_}, {"killed", killed_}}});
   // The grant ends with the agent; what the broker still has to say is heard until it closes.
   if (broker_.link) broker_.link->finishSending();
-  if (scribe_.link) scribe_.link->send({{"close_output", true}});
+  phase_ = Phase::Harvest;
+  // Nobody writes any more; the scribe takes what the pipes still hold and says outputs_closed.
+  if (scribe_.link) return scribe_.link->send({{"close_output", true}});
   startHarvest();
 }
 
 void Supervisor::startHarvest() {
-  phase_ = Phase::Harvest;
   const bool wanted = job_.results.patch || !job_.results.artifacts.empty();
   if (!wanted || !scribe_.link || !network_.network_namespace || spool_lost_) return close();
   auto stream = base::makePipe();

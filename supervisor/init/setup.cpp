@@ -23,6 +23,10 @@ namespace json = base::json;
 namespace {
 constexpr const char* kHostName = "box";
 
+/// How a service names the run's folder: through a descriptor, because its user may not be allowed
+/// to pass the folders above (a spool below /root or a private temporary folder).
+std::string folderByFd(int number) { return "/proc/self/fd/" + std::to_string(number); }
+
 /// The service's own id, or 0 (keep ours) where only one id can be used.
 uid_t serviceUid(bool one_id, uid_t uid) {
   return one_id ? 0 : uid;
@@ -75,7 +79,9 @@ void Supervisor::startCourier() {
                      {"token_fd", base::kFirstExtraFd + static_cast<int>(i)},
                      {"ca_file", job_.results.to[i].ca_file}});
   }
-  start.config = {{"run_dir", config_.run_dir},
+  const int folder = base::kFirstExtraFd + static_cast<int>(start.extra_fds.size());
+  start.extra_fds.push_back(run_folder_.get());
+  start.config = {{"run_dir", folderByFd(folder)},
                   {"run_id", config_.run_id},
                   {"attempt", config_.attempt},
                   {"sinks", std::move(sinks)}};

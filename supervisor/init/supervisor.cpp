@@ -86,6 +86,10 @@ void Supervisor::onChildEnded(const watch::Ended& ended) {
     agentEnded(ended);
   } else if (ended.pid == harvest_) {
     harvest_ = -1;
+    if (ended.signaled || ended.code != 0)
+      base::log(base::Level::Error,
+                "the harvest ended with " + (ended.signaled ? watch::signalName(ended.code)
+                                                            : std::to_string(ended.code)));
     harvestEnded();
   } else if (ended.pid == scribe_.pid) {
     serviceEnded("scribe", ended);
@@ -123,7 +127,7 @@ void Supervisor::serviceEnded(const std::string& name, const watch::Ended& ended
     // Without its journal a run proves nothing. `warder run` closes what is on disk.
     spool_lost_ = true;
     base::log(base::Level::Error, "the scribe ended; the run is stopped");
-    if (phase_ >= Phase::Closing) return finish(false);
+    if (phase_ >= Phase::Harvest) return finish(false);
     requestStop("scribe_lost", {});
   }
 }
@@ -138,6 +142,8 @@ void Supervisor::onScribe(const json::object& message) {
   } else if (const auto* authored = message.if_contains("authored")) {
     fold_.add(base::eventFromMessage(authored->as_object()));
     viewer_->offer({{"event", *authored}});
+  } else if (message.contains("outputs_closed")) {
+    if (phase_ == Phase::Harvest) startHarvest();
   } else if (message.contains("harvested")) {
     harvested_ = true;
     harvestEnded();
@@ -154,7 +160,7 @@ void Supervisor::onScribe(const json::object& message) {
     if (spool_lost_) return;
     spool_lost_ = true;
     record({"spool.trouble", object, Durability::Outcome});
-    phase_ >= Phase::Closing ? finish(false) : requestStop("spool_trouble", {});
+    phase_ >= Phase::Harvest ? finish(false) : requestStop("spool_trouble", {});
   }
 }
 

@@ -98,6 +98,7 @@ class Supervisor {
   report::Fold fold_;
   Phase phase_ = Phase::Starting;
   std::unique_ptr<StageLink> viewer_;
+  base::UniqueFd run_folder_;
   Service scribe_, broker_, courier_;
   pid_t agent_ = -1;
   pid_t harvest_ = -1;

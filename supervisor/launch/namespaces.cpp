@@ -56,12 +56,13 @@ Result<BoxNamespaces> enterBoxNamespaces() {
     if (auto written = writeSelf("gid_map", "0 " + std::to_string(gid) + " 1"); !written)
       return written.error();
   }
-  if (::unshare(CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWPID) != 0)
-    return kernelError("cannot make the box's namespaces (mount, ipc, uts, pid)");
+  if (::unshare(CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWPID) != 0)
+    return kernelError("cannot make the box's namespaces (ipc, uts, pid)");
   return made;
 }
 
 Status prepareBox(const std::string& host_name) {
+  if (::unshare(CLONE_NEWNS) != 0) return kernelError("cannot make a mount namespace");
   if (::mount(nullptr, "/", nullptr, MS_PRIVATE | MS_REC, nullptr) != 0)
     return kernelError("cannot make mounts private");
   if (::mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr) != 0)

@@ -36,10 +36,10 @@ class SpawnActions {
   }
 
   base::Status give(int source, int target) {
-    const int copy = ::fcntl(source, F_DUPFD_CLOEXEC, kStagingFd);
-    if (copy < 0) return kernelError("cannot copy a descriptor for a stage");
-    staged_.emplace_back(copy);
-    ::posix_spawn_file_actions_adddup2(&actions_, copy, target);
+    auto copy = base::duplicate(source, kStagingFd);
+    if (!copy) return copy.error();
+    ::posix_spawn_file_actions_adddup2(&actions_, copy->get(), target);
+    staged_.push_back(std::move(*copy));
     return {};
   }
 

@@ -27,6 +27,7 @@ using base::UniqueFd;
 
 namespace {
 
+constexpr int kStagingFd = 64;
 constexpr int kSetupFailed = 125;
 constexpr int kNotExecutable = 126;
 constexpr int kNotFound = 127;
@@ -69,7 +70,10 @@ class ExecStage {
     if (::setsid() < 0 && errno != EPERM) return kernelError("cannot start a session");
     auto self = base::openFile("/proc/self/exe", O_PATH);
     if (!self) return self.error();
-    self_ = std::move(*self);
+    // Away from the numbers that arrangeDescriptors fills.
+    auto away = base::duplicate(self->get(), kStagingFd);
+    if (!away) return away.error();
+    self_ = std::move(*away);
     return {};
   }
 
