@@ -35,10 +35,15 @@ uid_t serviceUid(bool one_id, uid_t uid) {
 
 Status Supervisor::startScribe() {
   if (auto prepared = launch::prepareBox(kHostName); !prepared) return prepared;
+  auto folder = base::openFile(config_.run_dir, O_RDONLY | O_DIRECTORY);
+  if (!folder) return folder.error();
+  run_folder_ = std::move(*folder);
   StageStart start;
   start.stage = "scribe";
-  start.config = {
-      {"run_dir", config_.run_dir}, {"run_id", config_.run_id}, {"attempt", config_.attempt}};
+  start.extra_fds = {run_folder_.get()};
+  start.config = {{"run_dir", folderByFd(base::kFirstExtraFd)},
+                  {"run_id", config_.run_id},
+                  {"attempt", config_.attempt}};
   start.uid = serviceUid(config_.one_id, launch::kScribeUid);
   start.gid = launch::kSpoolGid;
   auto stage = launch::startStage(start);
