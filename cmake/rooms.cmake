@@ -124,6 +124,10 @@ function(warder_tests)
         target_link_libraries(${name} PRIVATE room_${room} GTest::gmock GTest::gtest_main)
         target_compile_definitions(${name} PRIVATE WARDER_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
                                    WARDER_BINARY_DIR="${CMAKE_BINARY_DIR}")
+        # These talk to the real collector.
+        if(kind STREQUAL component AND room MATCHES "^(collector|courier)$")
+          add_dependencies(${name} warder-collector)
+        endif()
         gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 120 LABELS ${kind})
       endif()
     endforeach()

@@ -52,6 +52,7 @@ base::Result<bool> HeadReader::take(std::string& bytes) {
     const std::size_t used = parser.put(boost::asio::buffer(bytes), failure);
     started_ = started_ || used > 0;
     bytes.erase(0, used);
+    taken_ += used;
     if (failure == http::error::need_more) {
       if (bytes.size() > kMaxHead) return refused("the head is too large");
       return false;
@@ -59,6 +60,8 @@ base::Result<bool> HeadReader::take(std::string& bytes) {
     if (failure) return refused("the request is malformed: " + failure.message());
   }
   if (!parser.is_header_done()) return false;
+  // Beast counts its limit per line.
+  if (taken_ > kMaxHead) return refused("the head is too large");
   const auto& head = parser.get();
   if (head.version() != 11) return refused("only HTTP/1.1 is spoken here");
   if (countOf(head, http::field::host) != 1) return refused("exactly one Host is needed");

@@ -49,6 +49,7 @@ class HeadReader {
   struct Parser;
   std::unique_ptr<Parser> parser_;
   bool started_ = false;
+  std::size_t taken_ = 0;
 };
 
 /// A "bytes=a-b", "bytes=a-" or "bytes=-n" range over a body of `size` bytes.

@@ -1,0 +1,124 @@
+// The store by itself, with times given: leases and what survives a restart.
+#include "collector/store.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/journal_lines.h"
+#include "tests/support/run_folder.h"
+
+namespace warder::collector {
+namespace {
+
+using support::JournalLines;
+
+const AttemptKey kKey{"3f1c2a54-0000-4000-8000-000000000001", 1};
+constexpr Moment kStart = 1'800'000'000'000;
+
+class StoreTest : public ::testing::Test {
+ protected:
+  void SetUp() override { reopen(kStart); }
+  void reopen(Moment now) {
+    store.reset();
+    auto opened = Store::open(folder.path + "/data", std::chrono::seconds(60), now);
+    ASSERT_TRUE(opened) << opened.error().sentence();
+    store = std::move(*opened);
+  }
+  std::string state() { return std::string(store->describeRun(kKey.run)->at("state").as_string()); }
+  AppendAnswer append(const JournalLines& lines, Moment now) {
+    const std::string body = lines.body(1, lines.count());
+    const auto batch = parseBatch(body, kKey);
+    return *store->append(kKey, *batch, now);
+  }
+
+  support::TemporaryFolder folder;
+  std::unique_ptr<Store> store;
+};
+
+TEST_F(StoreTest, KeepsALeaseToItsLastMillisecond_BC101) {
+  ASSERT_TRUE(store->openAttempt(kKey, {"{}", ""}, kStart));
+  EXPECT_EQ(*store->markLost(kStart + 60'000), 0u);
+  EXPECT_EQ(state(), "running");
+  EXPECT_EQ(*store->markLost(kStart + 60'001), 1u);
+  EXPECT_EQ(state(), "lost");
+  EXPECT_EQ(*store->markLost(kStart + 60'002), 0u) << "told once";
+}
+
+TEST_F(StoreTest, RenewsTheLeaseWithEverySignOfLife) {
+  ASSERT_TRUE(store->openAttempt(kKey, {"{}", ""}, kStart));
+  ASSERT_TRUE(store->append(kKey, {}, kStart + 50'000));
+  EXPECT_EQ(*store->markLost(kStart + 110'000), 0u);
+  ASSERT_TRUE(store->touch(kKey, kStart + 110'000));
+  EXPECT_EQ(*store->markLost(kStart + 170'000), 0u);
+  EXPECT_EQ(*store->markLost(kStart + 170'001), 1u);
+  ASSERT_TRUE(store->append(kKey, {}, kStart + 200'000));
+  EXPECT_EQ(state(), "running") << "a box that comes back is not lost any more";
+}
+
+TEST_F(StoreTest, GivesRunsAWholeLeaseAfterTheCollectorWasAway) {
+  ASSERT_TRUE(store->openAttempt(kKey, {"{}", ""}, kStart));
+  reopen(kStart + 3'600'000);
+  EXPECT_EQ(*store->markLost(kStart + 3'660'000), 0u);
+  EXPECT_EQ(*store->markLost(kStart + 3'660'001), 1u);
+}
+
+TEST_F(StoreTest, NeverLosesAFinishedRun) {
+  JournalLines lines(kKey.run);
+  lines.add("run.finished", {{"outcome", {{"class", "ok"}}}});
+  ASSERT_TRUE(store->openAttempt(kKey, {"{}", ""}, kStart));
+  append(lines, kStart);
+  const auto report = store->putReport(kKey, R"({"events":{"last_seq":1}})", kStart);
+  ASSERT_TRUE(report);
+  EXPECT_EQ(report->what, ReportAnswer::What::Complete);
+  EXPECT_EQ(*store->markLost(kStart + 1'000'000), 0u);
+  EXPECT_EQ(state(), "finished");
+}
+
+TEST_F(StoreTest, AsksForTheEndOfTheJournalBeforeItClosesARun) {
+  JournalLines lines(kKey.run);
+  lines.add("run.started", json::object());
+  ASSERT_TRUE(store->openAttempt(kKey, {"{}", ""}, kStart));
+  append(lines, kStart);
+  const auto report = store->putReport(kKey, "{}", kStart);
+  ASSERT_TRUE(report);
+  EXPECT_EQ(report->what, ReportAnswer::What::Missing);
+  EXPECT_EQ(report->events_from, 2u);
+}
+
+TEST_F(StoreTest, KeepsTheFirstKeyOfAnAttempt) {
+  ASSERT_TRUE(store->openAttempt(kKey, {"{}", ""}, kStart));
+  ASSERT_TRUE(store->openAttempt(kKey, {"{}", "first"}, kStart));
+  ASSERT_TRUE(store->openAttempt(kKey, {"{}", "second"}, kStart));
+  EXPECT_EQ(store->describeRun(kKey.run)->at("key"), "first");
+}
+
+TEST_F(StoreTest, ChangesNothingWhenABatchDoesNotFit) {
+  JournalLines lines(kKey.run), other(kKey.run);
+  lines.add("a", json::object());
+  other.add("b", json::object());
+  other.add("c", json::object());
+  ASSERT_TRUE(store->openAttempt(kKey, {"{}", ""}, kStart));
+  EXPECT_EQ(append(lines, kStart).what, AppendAnswer::What::Stored);
+  const auto fork = append(other, kStart);
+  EXPECT_EQ(fork.what, AppendAnswer::What::Fork);
+  EXPECT_EQ(*store->events(kKey, 0), lines.body(1, 1));
+}
+
+TEST_F(StoreTest, ReadsEventsInParts) {
+  JournalLines lines(kKey.run);
+  for (int i = 0; i < 3; ++i) lines.add("x", {{"text", std::string(600'000, 'a')}});
+  ASSERT_TRUE(store->openAttempt(kKey, {"{}", ""}, kStart));
+  append(lines, kStart);
+  EXPECT_EQ(*store->events(kKey, 0), lines.body(1, 2));
+  EXPECT_EQ(*store->events(kKey, 2), lines.body(3, 3));
+  EXPECT_EQ(*store->events(kKey, 3), "");
+  EXPECT_FALSE(store->events({kKey.run, 2}, 0));
+}
+
+TEST_F(StoreTest, RemovesHalfWrittenBlobsWhenItStarts) {
+  support::writeText(folder.path + "/data/incoming/7", "half");
+  reopen(kStart);
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path + "/data/incoming"));
+}
+
+}  // namespace
+}  // namespace warder::collector
