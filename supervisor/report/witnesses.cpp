@@ -50,9 +50,13 @@ void onExit(Witnesses& seen, Data data) {
   seen.end = std::move(end);
 }
 
-void onCall(Witnesses& seen, Data data) {
-  const std::int64_t status = numberOf(data, "status");
-  const bool failed = status < 200 || status > 399;
+/// A probe is no request that the agent's work hangs on.
+bool isProbe(Data data) {
+  const std::string method = textOf(data, "method");
+  return method == "HEAD" || method == "OPTIONS";
+}
+
+void addUsage(Witnesses& seen, Data data, bool failed) {
   std::string model = textOf(data, "model");
   if (model.empty()) model = "unknown";
   if (seen.usage.size() >= kMaxModels && !seen.usage.contains(model)) model = "others";
@@ -66,14 +70,32 @@ void onCall(Witnesses& seen, Data data) {
   const double nano = std::clamp(realOf(data, "cost_usd"), 0.0, 1e6) * 1e9;
   usage.cost_nano_usd += std::llround(nano);
   if (!failed && !flagOf(data, "priced")) usage.priced = false;
-  // A probe is no call that the agent's work hangs on.
-  const std::string method = textOf(data, "method");
-  if (!method.empty() && method != "POST") return;
-  // The broker's own answer for an upstream that failed must not hide that it failed.
-  const bool own_answer = status == 0 || status == 502 || status == 504;
-  if (seen.last_call == LastCall::UpstreamFailed && own_answer) return;
+}
+
+/// The status that a provider gives to the same error when it does not come amid a stream.
+/// Source: Anthropic's API reference, "Errors".
+std::int64_t statusOfError(const std::string& error, std::int64_t otherwise) {
+  if (error.empty()) return otherwise;
+  static const std::map<std::string, std::int64_t> kStatuses = {
+      {"invalid_request_error", 400}, {"authentication_error", 401}, {"billing_error", 402},
+      {"permission_error", 403},      {"not_found_error", 404},      {"request_too_large", 413},
+      {"rate_limit_error", 429},      {"timeout_error", 504},        {"overloaded_error", 529}};
+  const auto known = kStatuses.find(error);
+  return known == kStatuses.end() ? 500 : known->second;
+}
+
+void onCall(Witnesses& seen, Data data) {
+  const std::int64_t status = numberOf(data, "status");
+  const std::string ended = textOf(data, "ended");
+  const bool left = ended == "client_gone";  // the agent's own choice: says nothing of the provider
+  const bool bad_status = !left && (status < 200 || status > 399);
+  const bool cut = ended == "cut";
+  addUsage(seen, data, bad_status || cut || data.contains("error"));
+  if (left || isProbe(data)) return;
+  // The same exchange: what the broker made of an upstream that failed must not hide the failure.
+  if (seen.last_call == LastCall::UpstreamFailed && (cut || status == 0)) return;
   seen.last_call = LastCall::Answered;
-  seen.last_status = status;
+  seen.last_status = status < 400 ? statusOfError(textOf(data, "error"), status) : status;
   seen.last_call_data = data;
 }
 
@@ -81,6 +103,7 @@ void onDenied(Witnesses& seen, Data data) {
   ++seen.denied;
   const Denial denial{textOf(data, "host"), textOf(data, "path"), textOf(data, "reason")};
   if (seen.denials.size() < kMaxDenials || seen.denials.contains(denial)) ++seen.denials[denial];
+  if (isProbe(data)) return;
   seen.last_call = LastCall::Denied;
   seen.last_call_data = data;
 }
