@@ -24,12 +24,6 @@ bool isEventStream(const ResponseHead& head) {
   return type != nullptr && lowerCase(*type).starts_with("text/event-stream");
 }
 
-WipedBytes scrubbed(const std::string& text, const Door& door) {
-  WipedBytes bytes(text.begin(), text.end());
-  scrubWhole(door.credential.secret(), door.grant.placeholder, bytes);
-  return bytes;
-}
-
 }  // namespace
 
 /// Always comes to an end of its own, also by an error of ours: upload() waits for it.
@@ -84,6 +78,8 @@ asio::awaitable<bool> Exchange::readAnswerHead() {
       if (!more) co_return false;
     }
     if (scan == HeadScan::Whole) {
+      // Before anything is copied out of it.
+      scrubWhole(door_.credential.secret(), door_.grant.placeholder, answer_inbox_, scanned_);
       auto head =
           parseResponseHead(viewOf(answer_inbox_).substr(0, scanned_), head_.method == "HEAD");
       dropFront(answer_inbox_, std::exchange(scanned_, 0));
@@ -110,7 +106,7 @@ asio::awaitable<bool> Exchange::readAnswerHead() {
 /// 100 is between the upstream and us; others are for whoever asked.
 asio::awaitable<bool> Exchange::passInterim(ResponseHead head) {
   if (head.status == 100 || head_.minor == 0) co_return true;
-  const WipedBytes text = scrubbed(clientHead(head, ClientFraming{}), door_);
+  const std::string text = clientHead(head, ClientFraming{});
   const bool written = co_await writeToClient(asio::buffer(text));
   co_return written;
 }
@@ -127,7 +123,7 @@ asio::awaitable<bool> Exchange::passHead() {
   scrubber_.emplace(door_.credential.secret(), door_.grant.placeholder,
                     events ? Scrubber::Mode::Events : Scrubber::Mode::Window);
   meter_.emplace(events);
-  const WipedBytes text = scrubbed(clientHead(answer_, client_framing_), door_);
+  const std::string text = clientHead(answer_, client_framing_);
   answer_started_ = true;
   const bool written = co_await writeToClient(asio::buffer(text));
   co_return written;

@@ -1,6 +1,7 @@
 #include "secrets/scrubber.h"
 
 #include <algorithm>
+#include <span>
 
 namespace warder::secrets {
 
@@ -12,12 +13,11 @@ std::string sameLength(std::string_view placeholder, std::size_t length) {
   return text;
 }
 
-/// Looks at the bytes from `start` on.
-std::size_t replaceAll(std::string_view secret, std::string_view replacement, WipedBytes& text,
-                       std::size_t start) {
+std::size_t replaceAll(std::string_view secret, std::string_view replacement,
+                       std::span<char> text) {
   std::size_t hits = 0;
   if (secret.empty()) return hits;
-  auto at = text.begin() + static_cast<std::ptrdiff_t>(start);
+  auto at = text.begin();
   for (;;) {
     at = std::search(at, text.end(), secret.begin(), secret.end());
     if (at == text.end()) return hits;
@@ -35,7 +35,7 @@ void Scrubber::push(std::string_view bytes, WipedBytes& out) {
   const std::size_t overlap = secret_.empty() ? 0 : secret_.size() - 1;
   const std::size_t start = held_.size() - std::min(held_.size(), overlap);
   append(held_, bytes);
-  hits_ += replaceAll(secret_, replacement_, held_, start);
+  hits_ += replaceAll(secret_, replacement_, std::span(held_).subspan(start));
   const std::size_t count = passable();
   append(out, viewOf(held_).substr(0, count));
   dropFront(held_, count);
@@ -68,8 +68,10 @@ std::size_t Scrubber::passable() {
   return end;
 }
 
-bool scrubWhole(std::string_view secret, std::string_view placeholder, WipedBytes& text) {
-  return replaceAll(secret, sameLength(placeholder, secret.size()), text, 0) > 0;
+bool scrubWhole(std::string_view secret, std::string_view placeholder, WipedBytes& text,
+                std::size_t length) {
+  const std::string replacement = sameLength(placeholder, secret.size());
+  return replaceAll(secret, replacement, std::span(text).first(length)) > 0;
 }
 
 }  // namespace warder::secrets

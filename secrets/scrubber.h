@@ -39,7 +39,9 @@ class Scrubber {
   std::size_t hits_ = 0;
 };
 
-/// For heads, which are whole: replaces every occurrence in place; true when there was one.
-bool scrubWhole(std::string_view secret, std::string_view placeholder, WipedBytes& text);
+/// For heads, which are whole: replaces every occurrence in the first `length` bytes, in place;
+/// true when there was one.
+bool scrubWhole(std::string_view secret, std::string_view placeholder, WipedBytes& text,
+                std::size_t length);
 
 }  // namespace warder::secrets

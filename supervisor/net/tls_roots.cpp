@@ -48,6 +48,8 @@ ClientContext makeContext(const std::string& ca_file) {
   SSL_CTX_set_verify(native, SSL_VERIFY_PEER, nullptr);
   // No resumption: a session ticket is a plaintext secret that would outlive the connection.
   SSL_CTX_set_session_cache_mode(native, SSL_SESS_CACHE_OFF);
+  // What was read is wiped from OpenSSL's buffer: an upstream may echo a secret.
+  SSL_CTX_set_options(native, SSL_OP_CLEANSE_PLAINTEXT);
   bool any = false;
   for (const char* bundle : kSystemBundles) {
     if (::access(bundle, R_OK) != 0) continue;

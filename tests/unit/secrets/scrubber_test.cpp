@@ -79,9 +79,10 @@ TEST(Scrubber, BoundsWhatItHoldsOfOneEvent) {
 TEST(ScrubWhole, ReplacesInPlace) {
   const std::string text = "X-Echo: " + std::string(kSecret) + "\r\n";
   WipedBytes bytes(text.begin(), text.end());
-  EXPECT_TRUE(scrubWhole(kSecret, kPlaceholder, bytes));
+  EXPECT_FALSE(scrubWhole(kSecret, kPlaceholder, bytes, text.size() - 3));
+  EXPECT_TRUE(scrubWhole(kSecret, kPlaceholder, bytes, text.size()));
   EXPECT_EQ(viewOf(bytes), "X-Echo: " + kReplaced + "\r\n");
-  EXPECT_FALSE(scrubWhole(kSecret, kPlaceholder, bytes));
+  EXPECT_FALSE(scrubWhole(kSecret, kPlaceholder, bytes, text.size()));
 }
 
 }  // namespace
