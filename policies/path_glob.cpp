@@ -34,6 +34,45 @@ void skipStars(const std::vector<Token>& tokens, std::vector<char>& reached) {
   }
 }
 
+int hexValue(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+/// Is each %XX whole, and for a byte that has to be escaped? An escaped letter, digit, "-", ".",
+/// "_" or "~" means the same as the plain one (RFC 3986 section 6.2.2.2), so "/%61dmin" would pass
+/// a rule about "/admin"; what an escaped slash, backslash or NUL means is up to the server.
+bool areEscapesNeeded(std::string_view path) {
+  for (std::size_t at = path.find('%'); at != std::string_view::npos; at = path.find('%', at + 1)) {
+    if (at + 2 >= path.size()) return false;
+    const int high = hexValue(path[at + 1]);
+    const int low = hexValue(path[at + 2]);
+    if (high < 0 || low < 0) return false;
+    const auto byte = static_cast<unsigned char>(high * 16 + low);
+    const bool letter = (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z');
+    const bool digit = byte >= '0' && byte <= '9';
+    constexpr std::string_view kOther = "-._~/\\";
+    if (letter || digit || byte == 0) return false;
+    if (kOther.find(static_cast<char>(byte)) != std::string_view::npos) return false;
+  }
+  return true;
+}
+
+/// No ".", "..", and nothing empty but the last one: servers fold them.
+bool areSegmentsPlain(std::string_view path) {
+  while (!path.empty()) {
+    path.remove_prefix(1);
+    const std::size_t slash = std::min(path.find('/'), path.size());
+    const std::string_view segment = path.substr(0, slash);
+    if (segment == "." || segment == "..") return false;
+    if (segment.empty() && slash < path.size()) return false;
+    path.remove_prefix(slash);
+  }
+  return true;
+}
+
 }  // namespace
 
 bool matchesPath(std::string_view pattern, std::string_view path) {
@@ -64,15 +103,7 @@ bool isPlainPath(std::string_view path) {
     const auto byte = static_cast<unsigned char>(c);
     return byte <= 0x20 || byte == 0x7F || c == '\\';
   });
-  if (odd) return false;
-  while (!path.empty()) {
-    path.remove_prefix(1);
-    const std::size_t slash = std::min(path.find('/'), path.size());
-    const std::string_view segment = path.substr(0, slash);
-    if (segment == "." || segment == "..") return false;
-    path.remove_prefix(slash);
-  }
-  return true;
+  return !odd && areEscapesNeeded(path) && areSegmentsPlain(path);
 }
 
 }  // namespace warder::policies

@@ -8,8 +8,9 @@ namespace warder::policies {
 /// product of both lengths, whatever the pattern.
 bool matchesPath(std::string_view pattern, std::string_view path);
 
-/// Begins with "/", has no "." or ".." segment, backslash, control character or space. What a
-/// server could read in two ways is never matched.
+/// Begins with "/", has no ".", ".." or empty segment (but the last), no backslash, control
+/// character or space, and escapes (%XX) only what has to be escaped. What a server could read in
+/// two ways is never matched.
 bool isPlainPath(std::string_view path);
 
 }  // namespace warder::policies

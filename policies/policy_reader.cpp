@@ -90,9 +90,10 @@ void checkPath(const std::string& path, const YamlNode& at, YamlFaults& faults) 
   if (path.size() > kLongestPattern) {
     faults.add(at, "path " + inQuotes(path) + " is longer than 256 bytes");
   } else if (!isPlainPath(path) || path.find_first_of("?#") != std::string::npos) {
-    faults.add(at, "path " + inQuotes(path) +
-                       " must begin with / and have no query, fragment, space, backslash, . or "
-                       ".. segment");
+    faults.add(at,
+               "path " + inQuotes(path) +
+                   " must begin with / and have no query, fragment, space, backslash, empty, . or "
+                   ".. segment, and no escape of a plain character");
   }
 }
 

@@ -60,9 +60,19 @@ TEST(Decide, WhatIsNotCanonicalIsRefusedEvenIfARuleLooksAlike) {
   EXPECT_FALSE(allows(policy, {"a.example.", 443, "GET", "/"}));
   EXPECT_FALSE(allows(policy, {"", 443, "GET", "/"}));
   EXPECT_FALSE(allows(policy, {"::ffff:10.0.0.1", 443, "GET", "/"}));
-  for (const char* path : {"", "x", "/a/../b", "/..", "/./", "/a\\b", "/a b", "/a\n"}) {
+  for (const char* path :
+       {"",       "x",     "/a/../b", "/..",      "/./",    "/a\\b",  "/a b",
+        "/a\n",   "//a",   "/a//b",   "/%61dmin", "/a%2Fb", "/a%2fb", "/%2e%2e/x",
+        "/a%5cb", "/a%00", "/a%",     "/a%2",     "/a%zz",  "/%7Eme"}) {
     EXPECT_FALSE(allows(policy, {"a.example", 443, "GET", path})) << path;
   }
+}
+
+TEST(Decide, EscapesThatArePlainAreMatchedAsWritten) {
+  const Policy policy{"p", {rule("a.example", {}, {"/a%20b", "/*/"})}, {}};
+  EXPECT_TRUE(allows(policy, {"a.example", 443, "GET", "/a%20b"}));
+  EXPECT_TRUE(allows(policy, {"a.example", 443, "GET", "/%C3%A9/"}));
+  EXPECT_FALSE(allows(policy, {"a.example", 443, "GET", "/a%20c"}));
 }
 
 TEST(Decide, ReasonsEscapeWhatTheAgentWrote) {
