@@ -186,7 +186,7 @@ Result<mode_t> parseMode(std::string_view text) {
 }
 
 std::string printSize(std::uint64_t bytes) {
-  std::string text = std::to_string(bytes) + " bytes";
+  std::string text = std::to_string(bytes) + (bytes == 1 ? " byte" : " bytes");
   if (bytes < kKibi) return text;
   constexpr std::array<const char*, 4> kNames{"KiB", "MiB", "GiB", "TiB"};
   std::size_t unit = 0;

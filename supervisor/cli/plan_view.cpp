@@ -76,14 +76,19 @@ std::string marksText(const std::vector<int>& marks) {
 }
 
 /// What stands between the agent and the machine in a box that `warder run` makes here.
-std::vector<std::string> wallsOf(bool one_id) {
+std::vector<std::string> wallsOf(const job::JobSpec& job, bool one_id) {
   std::vector<std::string> walls = {
       "network: mechanism netns; a namespace with only lo, doors to the broker on 127.0.0.1",
       "files: a root of its own; programs and read_only paths cannot be written",
       "processes: own pid, ipc and uts namespaces; no capabilities, no new privileges, a system "
       "call filter"};
-  walls.push_back(one_id ? "users: the agent has your own uid, in a user namespace of its own"
-                         : "users: agent, broker, scribe and courier have a uid each");
+  if (one_id) {
+    walls.push_back("users: the agent has your own uid, in a user namespace of its own");
+  } else if (job.agent.user.uid == 0) {
+    walls.push_back("users: the agent is uid 0; broker, scribe and courier have a uid each");
+  } else {
+    walls.push_back("users: agent, broker, scribe and courier have a uid each");
+  }
   return walls;
 }
 
@@ -187,7 +192,7 @@ std::string planText(const Plan& plan) {
   table.row("wall limit", job.limits.wall ? base::printDuration(*job.limits.wall) : "none");
   table.row("grace", base::printDuration(job.limits.grace));
   addResults(job.results, table);
-  table.rows("enforced here", wallsOf(plan.one_id));
+  table.rows("enforced here", wallsOf(job, plan.one_id));
   table.rows("missing here", init::missingWalls(plan.one_id));
   return table.text();
 }
@@ -213,7 +218,7 @@ json::object planJson(const Plan& plan) {
       {"limits", std::move(limits)},
       {"results", resultsJson(job.results)},
       {"mechanism", "netns"},
-      {"enforced", toArray(wallsOf(plan.one_id))},
+      {"enforced", toArray(wallsOf(job, plan.one_id))},
       {"walls_missing", toArray(init::missingWalls(plan.one_id))}};
 }
 

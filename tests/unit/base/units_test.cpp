@@ -115,6 +115,7 @@ TEST(Mode, IsBoundedByPermissionBits) {
 }
 
 TEST(Print, ShowsTheEffectiveValue) {
+  EXPECT_EQ(printSize(1), "1 byte");
   EXPECT_EQ(printSize(512), "512 bytes");
   EXPECT_EQ(printSize(4'000'000'000), "4000000000 bytes (3.725 GiB)");
   EXPECT_EQ(printSize(kGibi), "1073741824 bytes (1 GiB)");

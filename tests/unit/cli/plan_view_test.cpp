@@ -59,6 +59,12 @@ TEST(PlanView, NamesTheWallsThatAnOrdinaryUserLacks) {
   EXPECT_THAT(text, HasSubstr("your own uid"));
 }
 
+TEST(PlanView, SaysSoWhenTheAgentIsRoot) {
+  init::Orders given = orders();
+  given.job.agent.user = {0, 0};
+  EXPECT_THAT(planText({given, {}, false}), HasSubstr("the agent is uid 0"));
+}
+
 TEST(PlanView, EscapesWhatCouldSteerATerminal) {
   const init::Orders given = orders();
   EXPECT_EQ(planText({given, {}, false}).find('\x1b'), std::string::npos);
