@@ -43,6 +43,13 @@ constexpr const char* kEtcPaths[] = {"/etc/ld.so.cache",
                                      "/etc/java-17-openjdk",
                                      "/etc/python3",
                                      "/etc/perl"};
+/// Parts of /proc that speak of the whole machine: shown read-only, or not at all. The lists are the
+/// ones that container engines agree on (OCI runtime specification, readonlyPaths, maskedPaths).
+constexpr const char* kKernelSettings[] = {"/proc/sys", "/proc/sysrq-trigger", "/proc/irq",
+                                           "/proc/bus", "/proc/fs"};
+constexpr const char* kKernelSecrets[] = {"/proc/kcore", "/proc/keys", "/proc/kmsg",
+                                          "/proc/timer_list", "/proc/sched_debug",
+                                          "/proc/latency_stats"};
 constexpr const char* kDevices[] = {"null", "zero", "full", "random", "urandom", "tty"};
 
 class RootBuilder {
@@ -169,8 +176,15 @@ class RootBuilder {
   /// Source: Documentation/filesystems/proc.rst, hidepid.
   Status mountProc() {
     if (::mount("proc", at("/proc").c_str(), "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC,
-                "hidepid=invisible") != 0)
+                "hidepid=ptraceable") != 0)
       return kernelError("cannot mount proc");
+    // An agent with uid 0 has no capability, but its uid owns these files.
+    for (const std::string path : kKernelSettings)
+      if (fs::exists(at(path)))
+        if (auto bound = bindMount({at(path), at(path), true, false}); !bound) return bound;
+    for (const std::string path : kKernelSecrets)
+      if (fs::exists(at(path)))
+        if (auto bound = bindMount({"/dev/null", at(path), true, true}); !bound) return bound;
     return {};
   }
 
