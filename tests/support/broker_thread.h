@@ -30,7 +30,7 @@ inline constexpr std::string_view kRealKey = "sk-ant-api03-REALKEY-REALKEY-REALK
 
 struct BrokerSetup {
   std::string base_url;
-  std::string ca_file;
+  std::string ca_file{};
   bool allowed = true;  // the policy allows the upstream
   secrets::BrokerLimits limits{};
   std::string rule_host{};  // of the policy's rule; empty: the upstream's

@@ -4,6 +4,7 @@
 
 #include "tests/support/broker_thread.h"
 #include "tests/support/loopback_upstream.h"
+#include "tests/support/own_network.h"
 
 namespace warder::secrets {
 namespace {
@@ -162,17 +163,34 @@ TEST_F(BrokenUpstream, CutWithoutCloseNotifyIsNoEndOfABodyThatLastsUntilClose) {
   EXPECT_TRUE(older.reset());
 }
 
-TEST_F(BrokenUpstream, PrivateAddressBehindANameThatNoRuleNames) {
-  // The policy allows by pattern only; that opens no private address (BC-067).
-  LoopbackUpstream upstream(ca_.issue(), [](Peer&) {});
-  BrokerSetup setup{"https://localhost:" + std::to_string(upstream.port()), ca_.file()};
-  setup.rule_host = "*.localhost";
-  setup.base_url = "https://x.localhost:" + std::to_string(upstream.port());
-  const Result result = ask(setup);
-  EXPECT_EQ(result.answer.status, 502);
-  EXPECT_THAT(std::string(result.event.at("why").as_string()),
-              testing::AnyOf("address_denied", "dns"));
-  EXPECT_EQ(upstream.accepted(), 0);
+TEST_F(BrokenUpstream, PrivateAddressThatARuleAllowsOnlyByPattern) {
+  // Only a rule that names the host opens a private address (BC-067).
+  const auto seen = tests::inOwnNetwork([] {
+    const tests::TinyDns dns(tests::TinyDns::Table{{"inside.example", {"127.0.0.1"}}});
+    BrokerSetup setup{"https://inside.example:9"};
+    setup.rule_host = "*.example";
+    BrokerThread broker(setup);
+    DoorClient client(broker.port());
+    client.send(broker.request("{}"));
+    const std::string status = std::to_string(client.readAnswer().status);
+    return status + " " + std::string(broker.event("broker.upstream_failed").at("why").as_string());
+  });
+  if (!seen) GTEST_SKIP() << "user namespaces are not to be had here";
+  EXPECT_EQ(*seen, "502 address_denied");
+}
+
+TEST_F(BrokenUpstream, NameThatDoesNotExist) {
+  const auto seen = tests::inOwnNetwork([] {
+    const tests::TinyDns dns(tests::TinyDns::Table{});
+    BrokerThread broker({"https://absent.example"});
+    DoorClient client(broker.port());
+    client.send(broker.request("{}"));
+    const std::string body = client.readAnswer().body;
+    return std::string(broker.event("broker.upstream_failed").at("why").as_string()) + " " + body;
+  });
+  if (!seen) GTEST_SKIP() << "user namespaces are not to be had here";
+  EXPECT_THAT(*seen, AllOf(testing::StartsWith("dns {"),
+                           HasSubstr("the name absent.example could not be resolved")));
 }
 
 }  // namespace
