@@ -45,10 +45,15 @@ std::string reasonFile(const PatchOrder& order) {
   return order.private_dir + "/no-patch";
 }
 
-Command gitCommand(const PatchOrder& order, const std::string& git,
-                   std::vector<std::string> arguments) {
+struct Git {
+  const PatchOrder& order;
+  std::string program;
+};
+
+Command gitCommand(const Git& git, std::vector<std::string> arguments) {
+  const PatchOrder& order = git.order;
   Command command;
-  command.program = git;
+  command.program = git.program;
   command.folder = order.workspace;
   command.environment = {"GIT_DIR=" + gitDir(order),
                          "GIT_WORK_TREE=" + order.workspace,
@@ -80,11 +85,10 @@ std::string firstLine(const std::string& text) {
 }
 
 /// Runs git; a failure becomes one sentence.
-Result<std::string> runGit(const PatchOrder& order, const std::string& git,
-                           std::vector<std::string> arguments) {
+Result<std::string> runGit(const Git& git, std::vector<std::string> arguments) {
   const std::string what = "git " + arguments.front();
   std::string output;
-  auto end = runCommand(gitCommand(order, git, std::move(arguments)), order.deadline,
+  auto end = runCommand(gitCommand(git, std::move(arguments)), git.order.deadline,
                         [&output](std::string_view bytes) -> Status {
                           output += bytes.substr(0, kMaxTreeId - output.size());
                           return {};
@@ -136,12 +140,13 @@ Status writeFile(const std::string& path, std::string_view text) {
 }
 
 /// Brings our index up to the work tree. Returns what had to be left out, or nothing.
-Result<std::string> addAll(const PatchOrder& order, const std::string& git) {
+Result<std::string> addAll(const Git& git) {
+  const PatchOrder& order = git.order;
   auto nested = findNested(order);
   if (!nested) return nested.error();
   if (auto written = writeFile(gitDir(order) + "/info/exclude", nested->excludes); !written)
     return written.error();
-  auto end = runCommand(gitCommand(order, git, {"add", "-A"}), order.deadline,
+  auto end = runCommand(gitCommand(git, {"add", "-A"}), order.deadline,
                         [](std::string_view) -> Status { return {}; });
   if (!end) return end.error();
   if (end->code > 1) return Error{Kind::Internal, "git add failed: " + firstLine(end->errors)};
@@ -153,15 +158,15 @@ Result<std::string> addAll(const PatchOrder& order, const std::string& git) {
   return note;
 }
 
-Result<std::string> makeBaseline(const PatchOrder& order, const std::string& git) {
-  auto made = runGit(order, git, {"init", "--quiet", "--template="});
+Result<std::string> makeBaseline(const Git& git) {
+  auto made = runGit(git, {"init", "--quiet", "--template="});
   if (!made) return made.error();
-  const std::string info = gitDir(order) + "/info";
+  const std::string info = gitDir(git.order) + "/info";
   if (::mkdir(info.c_str(), 0700) != 0 && errno != EEXIST)
     return base::kernelError("cannot make " + info);
   if (auto written = writeFile(info + "/attributes", kAttributes); !written) return written.error();
-  if (auto added = addAll(order, git); !added) return added.error();
-  auto tree = runGit(order, git, {"write-tree"});
+  if (auto added = addAll(git); !added) return added.error();
+  auto tree = runGit(git, {"write-tree"});
   if (!tree) return tree.error();
   return firstLine(*tree);
 }
@@ -179,14 +184,13 @@ Result<std::string> readBaseline(const PatchOrder& order) {
 }
 
 /// Streams the difference. Once the first byte is out, a failure can only cut it short.
-Status streamPatch(const PatchOrder& order, const std::string& git, const std::string& tree,
-                   const std::string& note, HarvestSender& sender) {
+Status streamPatch(const Git& git, const std::string& tree, const std::string& note,
+                   HarvestSender& sender) {
   if (auto sent = sender.send(journal::HarvestPatch{}); !sent) return sent;
   std::optional<Error> stream_lost;
-  auto end = runCommand(gitCommand(order, git,
-                                   {"diff", "--cached", "--binary", "--full-index", "--no-ext-diff",
-                                    "--no-textconv", "--no-color", tree}),
-                        order.deadline, [&](std::string_view bytes) -> Status {
+  auto end = runCommand(gitCommand(git, {"diff", "--cached", "--binary", "--full-index",
+                                         "--no-ext-diff", "--no-textconv", "--no-color", tree}),
+                        git.order.deadline, [&](std::string_view bytes) -> Status {
                           auto sent = sender.sendData(bytes);
                           if (!sent) stream_lost = sent.error();
                           return sent;
@@ -205,7 +209,7 @@ Status streamPatch(const PatchOrder& order, const std::string& git, const std::s
 
 Status rememberWorkTree(const PatchOrder& order) {
   const auto git = findGit();
-  auto tree = git ? makeBaseline(order, *git)
+  auto tree = git ? makeBaseline({order, *git})
                   : Result<std::string>(Error{Kind::NotFound, "there is no git in the box"});
   if (!tree) return writeFile(reasonFile(order), tree.error().sentence());
   return writeFile(baselineFile(order), *tree);
@@ -217,11 +221,12 @@ Status sendPatch(const PatchOrder& order, HarvestSender& sender) {
   };
   auto tree = readBaseline(order);
   if (!tree) return none(tree.error());
-  const auto git = findGit();
-  if (!git) return none(Error{Kind::NotFound, "there is no git in the box"});
-  auto note = addAll(order, *git);
+  const auto program = findGit();
+  if (!program) return none(Error{Kind::NotFound, "there is no git in the box"});
+  const Git git{order, *program};
+  auto note = addAll(git);
   if (!note) return none(note.error());
-  return streamPatch(order, *git, *tree, *note, sender);
+  return streamPatch(git, *tree, *note, sender);
 }
 
 }  // namespace warder::report
