@@ -25,6 +25,9 @@ set(WARDER_SANITIZE "" CACHE STRING "address,undefined or thread; empty for none
 if(WARDER_SANITIZE)
   add_compile_options(-fsanitize=${WARDER_SANITIZE} -fno-omit-frame-pointer
                       -fno-sanitize-recover=all)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL Clang)
+    add_compile_options(-fno-sanitize=function)  # clang 14 cannot emit it for coroutines
+  endif()
   add_link_options(-fsanitize=${WARDER_SANITIZE})
 endif()
 option(WARDER_STATIC "Link static-pie, stripped: what ships" OFF)

@@ -84,9 +84,9 @@ Admission admit(const AdmissionCase& request) {
     refusal.rule = decision.rule;
     return {nullptr, refusal};
   }
-  const bool credential =
-      std::any_of(head.fields.begin(), head.fields.end(),
-                  [&](const auto& field) { return isPlaceholder(field, grant, provider); });
+  const bool credential = std::any_of(
+      head.fields.begin(), head.fields.end(),
+      [&](const auto& field) { return isPlaceholder(field, request.grant, request.provider); });
   if (!credential)
     return {nullptr, refuse("the credential is not the one that Warder gave to this run; send the "
                             "value of the environment's API key variable as " +
