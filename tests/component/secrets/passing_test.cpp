@@ -207,5 +207,54 @@ TEST_F(Passing, AnswersOneConnectionTooManyAtOnceAndServesItsPlaceLater) {
   }
 }
 
+TEST_F(Passing, ClosesConnectionsBeyondThoseThatAreBeingTold) {
+  LoopbackUpstream upstream(ca_.issue(), saying(answer("{}")));
+  BrokerSetup setup = setupFor(upstream);
+  setup.limits.connections = 1;
+  setup.limits.refused_connections = 1;
+  BrokerThread broker(setup);
+  DoorClient served(broker.port());
+  served.send(broker.request("{}"));
+  EXPECT_EQ(served.readAnswer().status, 200);
+  DoorClient told(broker.port());
+  EXPECT_EQ(told.readAnswer().status, 503);
+  DoorClient closed(broker.port());
+  EXPECT_EQ(closed.readAll(), "");
+}
+
+TEST_F(Passing, ClosesAConnectionOnWhichNoRequestComes) {
+  LoopbackUpstream upstream(ca_.issue(), saying(answer("{}")));
+  BrokerSetup setup = setupFor(upstream);
+  setup.limits.client_idle = std::chrono::milliseconds(30);
+  BrokerThread broker(setup);
+  DoorClient client(broker.port());
+  client.send("POST /v1/mess");
+  EXPECT_EQ(client.readAll(), "");
+}
+
+TEST_F(Passing, WaitsForAnAnswerLongerThanAnAgentMayBeIdle) {
+  LoopbackUpstream upstream(ca_.issue(), [&](Peer& peer) {
+    peer.readRequest();
+    ::usleep(150'000);
+    peer.write(answer("{}"));
+  });
+  BrokerSetup setup = setupFor(upstream);
+  setup.limits.client_idle = std::chrono::milliseconds(30);
+  BrokerThread broker(setup);
+  DoorClient client(broker.port());
+  client.send(broker.request("{}"));
+  EXPECT_EQ(client.readAnswer().status, 200);
+}
+
+TEST_F(Passing, TakesSixteenInterimAnswers) {
+  std::string many;
+  for (int i = 0; i < 16; ++i) many += "HTTP/1.1 100 Continue\r\n\r\n";
+  LoopbackUpstream upstream(ca_.issue(), saying(many + answer("{}")));
+  BrokerThread broker(setupFor(upstream));
+  DoorClient client(broker.port());
+  client.send(broker.request("{}"));
+  EXPECT_EQ(client.readAnswer().status, 200);
+}
+
 }  // namespace
 }  // namespace warder::secrets
