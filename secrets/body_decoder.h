@@ -9,7 +9,7 @@
 namespace warder::secrets {
 
 inline constexpr std::size_t kMaxChunkLine = 256;
-inline constexpr std::size_t kMaxTrailerBytes = 8 * 1024;
+inline constexpr std::size_t kMaxTrailerBytes = 8'192;
 
 class BodyDecoder {
  public:

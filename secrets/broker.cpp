@@ -39,7 +39,7 @@ struct Broker::State : std::enable_shared_from_this<State> {
     if (full && refusing >= options.limits.refused_connections) return;
     std::size_t State::*const count = full ? &State::refusing : &State::serving;
     ++(this->*count);
-    auto over = [self = shared_from_this(), count](std::exception_ptr problem) {
+    auto over = [self = shared_from_this(), count](const std::exception_ptr& problem) {
       --((*self).*count);
       if (problem) logProblem(problem);
     };

@@ -19,7 +19,7 @@ struct BrokerLimits {
   std::chrono::milliseconds upstream_idle{600'000};  // no byte in either direction
   std::chrono::milliseconds client_idle{600'000};    // between and within heads
   std::chrono::milliseconds linger{5'000};           // for an agent to read a last answer
-  std::size_t linger_bytes = 64 << 20;
+  std::size_t linger_bytes = 67'108'864;
 };
 
 struct Door {

@@ -10,7 +10,7 @@ namespace asio = boost::asio;
 
 namespace {
 
-constexpr std::size_t kPiece = 16 * 1024;
+constexpr std::size_t kPiece = 16'384;
 constexpr int kMostInterim = 16;
 
 bool hasEncoding(const ResponseHead& head) {

@@ -14,7 +14,7 @@ namespace asio = boost::asio;
 
 namespace {
 
-constexpr std::size_t kPiece = 16 * 1024;
+constexpr std::size_t kPiece = 16'384;
 
 std::string chunkLine(std::size_t size) {
   std::array<char, 20> digits;

@@ -183,8 +183,8 @@ HeadScan scanHead(std::string_view bytes, std::size_t& position, HeadFault& faul
   return HeadScan::NeedMore;
 }
 
-HeadResult<RequestHead> parseRequestHead(std::string_view bytes) {
-  std::string_view rest = bytes;
+HeadResult<RequestHead> parseRequestHead(std::string_view head_text) {
+  std::string_view rest = head_text;
   const std::string_view line = takeLine(rest);
   const std::size_t first = line.find(' ');
   const std::size_t last = line.rfind(' ');
@@ -201,8 +201,8 @@ HeadResult<RequestHead> parseRequestHead(std::string_view bytes) {
   return head;
 }
 
-HeadResult<ResponseHead> parseResponseHead(std::string_view bytes, bool to_head_request) {
-  std::string_view rest = bytes;
+HeadResult<ResponseHead> parseResponseHead(std::string_view head_text, bool to_head_request) {
+  std::string_view rest = head_text;
   const std::string_view line = takeLine(rest);
   ResponseHead head;
   const auto minor = minorVersion(line.substr(0, 8));

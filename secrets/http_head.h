@@ -9,7 +9,7 @@
 
 namespace warder::secrets {
 
-inline constexpr std::size_t kMaxHeadBytes = 64 * 1024;
+inline constexpr std::size_t kMaxHeadBytes = 65'536;
 inline constexpr std::size_t kMaxHeaders = 200;
 
 struct HeaderField {
@@ -60,11 +60,11 @@ enum class HeadScan { NeedMore, Whole, Bad };
 /// carriage return, or the reverse, is bad at once; so is a head over kMaxHeadBytes.
 HeadScan scanHead(std::string_view bytes, std::size_t& position, HeadFault& fault);
 
-/// `head` ends with its blank line. Source: RFC 9112 sections 2 to 6, made stricter: one Host, no
-/// Content-Length beside Transfer-Encoding, "chunked" only and not in HTTP/1.0, no folded lines.
-HeadResult<RequestHead> parseRequestHead(std::string_view head);
+/// `head_text` ends with its blank line. Source: RFC 9112 sections 2 to 6, made stricter: one Host,
+/// no Content-Length beside Transfer-Encoding, "chunked" only and not in HTTP/1.0, no folded lines.
+HeadResult<RequestHead> parseRequestHead(std::string_view head_text);
 /// `to_head_request`: the answer to HEAD has no body whatever it says.
-HeadResult<ResponseHead> parseResponseHead(std::string_view head, bool to_head_request);
+HeadResult<ResponseHead> parseResponseHead(std::string_view head_text, bool to_head_request);
 
 /// ASCII lower case, for header names.
 std::string lowerCase(std::string_view text);

@@ -9,7 +9,7 @@
 namespace warder::secrets {
 
 /// Whole events are held back until they are complete, but never more than this.
-inline constexpr std::size_t kMaxHeldEvent = 64 * 1024;
+inline constexpr std::size_t kMaxHeldEvent = 65'536;
 
 class Scrubber {
  public:

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 
 namespace warder::secrets {
@@ -57,17 +58,20 @@ base::Status checkContent(const char* text, std::size_t length, const std::strin
   if (length == 0) return Error{Kind::Config, subject + " is empty"};
   if (length < kMinSecretBytes)
     return Error{Kind::Config, subject + " is shorter than 8 bytes, which is no key"};
-  for (std::size_t i = 0; i < length; ++i) {
-    const auto byte = static_cast<unsigned char>(text[i]);
-    if (byte > 0x20 && byte < 0x7f) continue;
-    const std::string what = byte == 0      ? "a NUL byte"
-                             : byte >= 0x80 ? "a byte that is not ASCII"
-                             : byte == ' '  ? "a space"
-                             : byte == '\n' ? "a second line"
-                                            : "a control character";
-    return Error{Kind::Config, subject + " holds " + what + " at byte " + std::to_string(i + 1)};
-  }
-  return {};
+  const std::string_view content(text, length);
+  const auto wrong = std::find_if(content.begin(), content.end(), [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return byte <= 0x20 || byte >= 0x7f;
+  });
+  if (wrong == content.end()) return {};
+  const auto byte = static_cast<unsigned char>(*wrong);
+  const std::string what = byte == 0      ? "a NUL byte"
+                           : byte >= 0x80 ? "a byte that is not ASCII"
+                           : byte == ' '  ? "a space"
+                           : byte == '\n' ? "a second line"
+                                          : "a control character";
+  return Error{Kind::Config, subject + " holds " + what + " at byte " +
+                                 std::to_string(wrong - content.begin() + 1)};
 }
 
 }  // namespace

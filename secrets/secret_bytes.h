@@ -11,7 +11,7 @@
 
 namespace warder::secrets {
 
-inline constexpr std::size_t kMaxSecretBytes = 64 * 1024;
+inline constexpr std::size_t kMaxSecretBytes = 65'536;
 /// A shorter one would be found, and replaced, in answers that never held it.
 inline constexpr std::size_t kMinSecretBytes = 8;
 

@@ -11,6 +11,8 @@ namespace asio = boost::asio;
 
 namespace {
 
+constexpr std::size_t kPiece = 16'384;
+
 class Session {
  public:
   Session(std::unique_ptr<net::Connection> connection, const Door& door) : door_(door) {
@@ -55,7 +57,7 @@ class Session {
     for (;;) {
       const HeadScan scan = scanHead(client_.inbox, *length, *fault);
       if (scan != HeadScan::NeedMore) co_return scan;
-      std::array<char, 16 * 1024> piece;
+      std::array<char, kPiece> piece;
       const net::ReadResult read = co_await client_.connection->readSome(asio::buffer(piece));
       if (read.failure || read.bytes == 0) co_return HeadScan::NeedMore;
       client_.inbox.append(piece.data(), read.bytes);
@@ -142,7 +144,7 @@ class Session {
   asio::awaitable<void> linger() {
     client_.connection->endWriting();
     client_.connection->setIdleLimit(door_.limits.linger);
-    std::array<char, 16 * 1024> piece;
+    std::array<char, kPiece> piece;
     std::size_t total = 0;
     while (total < door_.limits.linger_bytes) {
       const net::ReadResult read = co_await client_.connection->readSome(asio::buffer(piece));

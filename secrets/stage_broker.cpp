@@ -81,7 +81,7 @@ int serve(int control) {
   if (!config) return failed("configuration", config.error());
 
   asio::io_context context(1);
-  auto emit = [control](base::Event event) { tell(control, event); };
+  auto emit = [control](const base::Event& event) { tell(control, event); };
   Broker broker(context.get_executor(), {std::move(config->policy), BrokerLimits{}, emit});
   if (auto opened = openDoors(broker, config->grants); !opened)
     return failed("secrets", opened.error());

@@ -8,7 +8,7 @@ using Clock = std::chrono::steady_clock;
 
 /// Shared with the timer's handler, which may already be queued when the connection goes.
 struct IdleWatch::State : std::enable_shared_from_this<State> {
-  State(boost::asio::any_io_executor executor, std::function<void()> idle)
+  State(const boost::asio::any_io_executor& executor, std::function<void()> idle)
       : timer(executor), on_idle(std::move(idle)) {}
 
   void arm() {

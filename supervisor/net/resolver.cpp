@@ -29,7 +29,7 @@ struct LibraryInit {
 /// is released before c-ares closes it.
 class Lookup : public std::enable_shared_from_this<Lookup> {
  public:
-  explicit Lookup(asio::any_io_executor executor)
+  explicit Lookup(const asio::any_io_executor& executor)
       : executor_(executor), retry_(executor), done_(executor) {}
   ~Lookup() { stop(); }
 

@@ -103,6 +103,7 @@ TEST_F(BrokenUpstream, ClosesBeforeItAnswers) {
 }
 
 TEST_F(BrokenUpstream, SaysNothing) {
+  // BC-023: a dead peer does not freeze the agent.
   LoopbackUpstream upstream(ca_.issue(), [](Peer& peer) { peer.waitForClose(); });
   BrokerSetup setup{"https://localhost:" + std::to_string(upstream.port()), ca_.file()};
   setup.limits.upstream_idle = std::chrono::milliseconds(30);

@@ -93,6 +93,7 @@ TEST_F(Broker, AnswersRequestAfterRequestOnOneConnection) {
 }
 
 TEST_F(Broker, NeverSendsWhatItRefuses) {
+  // BC-028, BC-053: no other path of the provider's host, and 426 at once for a WebSocket.
   LoopbackUpstream upstream(ca_.issue(), saying(answer("{}")));
   BrokerThread broker(setupFor(upstream));
   const std::string host = " HTTP/1.1\r\nHost: 127.0.0.1\r\n";
@@ -243,6 +244,7 @@ TEST_F(Broker, TakesASecretThatTheUpstreamEchoesOutOfHeadsAndBodies) {
 }
 
 TEST_F(Broker, RefusesAnEncodedAnswerBecauseItCouldNotBeScrubbed) {
+  // BC-011, BC-055: the agent never gets a body that its head does not describe.
   LoopbackUpstream upstream(ca_.issue(), saying(answer("\x1f\x8b", "Content-Encoding: gzip\r\n")));
   BrokerThread broker(setupFor(upstream));
   DoorClient client(broker.port());

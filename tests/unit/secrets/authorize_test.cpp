@@ -64,6 +64,7 @@ TEST_F(Admit, AnswersUnknownPathsWithAQuick404AndWrongMethodsWith403) {
 }
 
 TEST_F(Admit, RefusesEveryCredentialButThePlaceholder) {
+  // BC-103.
   const std::string other = planGrants({{"b", "anthropic", "", ""}})->at(0).placeholder;
   for (const std::string& headers :
        {std::string(), "x-api-key: " + other + "\r\n",
