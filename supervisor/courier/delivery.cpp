@@ -37,6 +37,14 @@ void Delivery::finish(std::chrono::milliseconds within) {
 }
 
 asio::awaitable<base::Result<json::object>> Delivery::run() {
+  auto result = co_await untilTheEnd();
+  // Nothing of this stays pending in the executor.
+  alarm_.cancel();
+  exchange_.hangUp();
+  co_return result;
+}
+
+asio::awaitable<base::Result<json::object>> Delivery::untilTheEnd() {
   while (!receipt_) {
     if (!stopped_.empty() && deadline_)
       co_return base::Error{base::Kind::Denied, stopped_ + "; the spool keeps everything"};
@@ -47,7 +55,6 @@ asio::awaitable<base::Result<json::object>> Delivery::run() {
                                 "; the spool keeps everything"};
     co_await turn();
   }
-  alarm_.cancel();
   co_return *receipt_;
 }
 

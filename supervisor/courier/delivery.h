@@ -49,6 +49,7 @@ class Delivery {
 
  private:
   using Clock = std::chrono::steady_clock;
+  boost::asio::awaitable<base::Result<json::object>> untilTheEnd();
   boost::asio::awaitable<void> turn();
   boost::asio::awaitable<void> open();
   boost::asio::awaitable<void> sendLines();

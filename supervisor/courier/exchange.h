@@ -30,6 +30,8 @@ class Exchange {
   boost::asio::awaitable<base::Result<HttpAnswer>> ask(std::shared_ptr<Outgoing> request);
   /// Connecting may take this long at most, if that is less than the usual 10 s.
   void hurry(std::chrono::milliseconds left);
+  /// Lets the kept connection go. Not while ask() is pending.
+  void hangUp() { connection_.reset(); }
   /// Makes a pending ask() fail soon, and closes.
   void abort();
   const Sink& sink() const { return sink_; }

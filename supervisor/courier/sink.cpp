@@ -3,6 +3,7 @@
 #include <boost/asio/ip/address.hpp>
 #include <boost/url/parse.hpp>
 #include <boost/url/url_view.hpp>
+#include <charconv>
 
 namespace warder::courier {
 
@@ -10,6 +11,14 @@ namespace {
 
 base::Error wrong(const std::string& url, std::string_view why) {
   return {base::Kind::Config, "collector " + url + " " + std::string(why)};
+}
+
+/// 0 when the digits are no port.
+std::uint16_t portOf(const std::string& digits) {
+  std::uint16_t port = 0;
+  const char* end = digits.data() + digits.size();
+  const auto read = std::from_chars(digits.data(), end, port);
+  return read.ec == std::errc() && read.ptr == end ? port : 0;
 }
 
 bool isThisMachine(const std::string& host) {
@@ -39,8 +48,9 @@ base::Result<Sink> parseSink(const std::string& url, const std::string& ca_file)
     return wrong(url, "has a host that is no name");
   if (sink.endpoint.host.starts_with('['))
     sink.endpoint.host = sink.endpoint.host.substr(1, sink.endpoint.host.size() - 2);
-  sink.endpoint.port = parsed->port_number();
-  if (!parsed->has_port() || parsed->port().empty()) sink.endpoint.port = tls ? 443 : 80;
+  const std::string port(parsed->port().data(), parsed->port().size());
+  const std::uint16_t usual = tls ? 443 : 80;
+  sink.endpoint.port = port.empty() ? usual : portOf(port);
   if (sink.endpoint.port == 0) return wrong(url, "has no usable port");
   if (!tls && !isThisMachine(sink.endpoint.host))
     return wrong(url, "must be https://, since the token would cross the network in clear");

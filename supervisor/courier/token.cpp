@@ -21,14 +21,14 @@ void WipedText::append(std::string_view bytes) {
 }
 
 base::Result<WipedText> readToken(base::UniqueFd fd) {
-  WipedText raw(kMaxToken + 2);
   char buffer[512];
+  WipedText raw(kMaxToken + 2 + sizeof buffer);
   base::Status read;
   for (bool more = true; more;) {
     const ssize_t count = ::read(fd.get(), buffer, sizeof buffer);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) read = base::kernelError("cannot read the collector's token");
-    more = count > 0 && raw.view().size() <= kMaxToken;
+    more = count > 0 && raw.view().size() <= kMaxToken + 2;
     if (count > 0) raw.append({buffer, static_cast<std::size_t>(count)});
   }
   ::OPENSSL_cleanse(buffer, sizeof buffer);
