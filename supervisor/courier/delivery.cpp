@@ -70,7 +70,7 @@ asio::awaitable<void> Delivery::turn() {
   } else {
     readLines();
     if (!stopped_.empty()) co_return;
-    const bool lease_is_due = Clock::now() - last_contact_ >= lease_ / 3;
+    const bool lease_is_due = Clock::now() - last_contact_ >= std::chrono::milliseconds(lease_) / 3;
     if (linesAreDue() || lease_is_due) {
       co_await sendLines();
     } else if (deadline_ && queue_.empty() && !missing_blobs_.empty()) {

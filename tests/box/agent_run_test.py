@@ -44,7 +44,7 @@ def test_claude_code_works_in_the_box_and_its_results_lie_in_the_collector(perso
     assert sum(call["cache_read_tokens"] for call in used) == 30000
     assert sum(call["cache_write_tokens"] for call in used) == 3000
     # The same in the collector.
-    assert [run["run"] for run in sink.runs()] == [ran.run_id]
+    assert [run["run_id"] for run in sink.runs()] == [ran.run_id]
     delivered = sink.run(ran.run_id)
     assert delivered["report"]["outcome"] == report["outcome"]
     # And what lies in the spool can be proven.

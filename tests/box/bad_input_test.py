@@ -3,13 +3,13 @@ import json
 
 import pytest
 
-GOOD_SECRET = {"anthropic": {"from": {"file": "KEY"}}}
+GOOD_SECRET = {"anthropic": {"from": {"file": "@KEY@"}}}
 
 
 def change(person, **parts):
-    """A job that would be good but for `parts`; FOLDER and KEY are this person's."""
+    """A job that would be good but for `parts`; @FOLDER@ and @KEY@ are this person's."""
     person.write("key", "sk-ant-api03-good-enough", 0o600)
-    text = json.dumps(parts).replace("FOLDER", str(person.folder)).replace("KEY", str(person.folder / "key"))
+    text = json.dumps(parts).replace("@FOLDER@", str(person.folder)).replace("@KEY@", str(person.folder / "key"))
     return person.job(**json.loads(text))
 
 
@@ -19,20 +19,20 @@ FAULTS = {
     "a policy file that is not there": (dict(agent={"command": ["/bin/true"]}, policy="./no.yaml"), ["no.yaml"]),
     "a policy with an unknown key": (dict(agent={"command": ["/bin/true"]}, policy={"alow": []}), ["alow", "allow"]),
     "a secret that is not there": (
-        dict(agent={"command": ["/bin/true"]}, secrets={"anthropic": {"from": {"file": "FOLDER/no-key"}}}), ["no-key"]),
+        dict(agent={"command": ["/bin/true"]}, secrets={"anthropic": {"from": {"file": "@FOLDER@/no-key"}}}), ["no-key"]),
     "a secret that is a folder": (
-        dict(agent={"command": ["/bin/true"]}, secrets={"anthropic": {"from": {"file": "FOLDER/home"}}}), ["home"]),
+        dict(agent={"command": ["/bin/true"]}, secrets={"anthropic": {"from": {"file": "@FOLDER@/home"}}}), ["home"]),
     "a secret without a source": (
         dict(agent={"command": ["/bin/true"]}, secrets={"anthropic": {"from": {}}}), ["from"]),
     "a variable that is not set": (
         dict(agent={"command": ["/bin/true"]}, secrets={"anthropic": {"from": {"env": "NO_SUCH_KEY"}}}), ["NO_SUCH_KEY"]),
     "a preset that is not shipped": (dict(agent={"preset": "claude-kode", "prompt": "x"}), ["claude-code"]),
     "a workspace that is not there": (
-        dict(agent={"command": ["/bin/true"], "workspace": "FOLDER/nowhere"}), ["nowhere"]),
-    "a workspace that is a file": (dict(agent={"command": ["/bin/true"], "workspace": "FOLDER/key"}), ["key"]),
+        dict(agent={"command": ["/bin/true"], "workspace": "@FOLDER@/nowhere"}), ["nowhere"]),
+    "a workspace that is a file": (dict(agent={"command": ["/bin/true"], "workspace": "@FOLDER@/key"}), ["key"]),
     "an agent that is not there": (dict(agent={"command": ["no-such-agent"]}), ["no-such-agent"]),
     "an agent that the box does not show": (
-        dict(agent={"command": ["FOLDER/home/agent"]}), ["read_only"]),
+        dict(agent={"command": ["@FOLDER@/home/agent"]}), ["read_only"]),
     "a preset and a command": (dict(agent={"command": ["/bin/true"], "preset": "claude-code"}), ["command"]),
     "a preset without its prompt": (dict(agent={"preset": "claude-code"}, secrets=GOOD_SECRET), ["prompt"]),
     "a limit without a unit": (dict(agent={"command": ["/bin/true"]}, limits={"wall": 4}), ["wall"]),

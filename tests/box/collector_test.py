@@ -17,7 +17,7 @@ def test_a_collector_that_is_down_costs_an_exit_code_and_nothing_else(person, co
     assert home.run(ran.run_id)["report"]["outcome"]["class"] == "ok"
     again = person.warder("deliver", ran.run_dir, "--collector", home.url, "--token-file", home.token_file)
     assert again.returncode == 0, again.stdout + again.stderr
-    assert [run["run"] for run in home.runs()] == [ran.run_id]
+    assert [run["run_id"] for run in home.runs()] == [ran.run_id]
 
 
 def test_a_failed_run_that_was_not_delivered_keeps_both_facts_in_its_exit_code(person):

@@ -62,14 +62,18 @@ def person(request, folder, tools):
     """Every test runs for root and for an ordinary user."""
     if request.param == "root" and os.getuid() != 0:
         pytest.skip("needs root")
-    return world.Person(request.param, folder / request.param, tools)
+    person = world.Person(request.param, folder / request.param, tools)
+    yield person
+    person.leave()
 
 
 @pytest.fixture
 def root(folder, tools):
     if os.getuid() != 0:
         pytest.skip("needs root")
-    return world.Person("root", folder / "root", tools)
+    person = world.Person("root", folder / "root", tools)
+    yield person
+    person.leave()
 
 
 @pytest.fixture
@@ -101,6 +105,10 @@ def collector(folder, tools):
         server.stop()
 
 
+# What other tests and tools of this project put there while they run.
+OTHERS = ("warder-test-", "warder-probe-", "warder-soak-", "warder-bench-", "warder-box-")
+
+
 def leftovers(machine):
     """What a box could leave on the machine: mounts, processes, control groups, files."""
     found = set()
@@ -118,7 +126,7 @@ def leftovers(machine):
             found.add(f"process {process.name} {words}")
     for parent in ("/tmp", "/var/tmp", "/run", "/dev/shm"):
         for path in pathlib.Path(parent).glob("*warder*"):
-            if path != machine and "warder-soak" not in path.name and "warder-bench" not in path.name:
+            if not path.name.startswith(OTHERS):
                 found.add(f"file {path}")
     for path in pathlib.Path("/sys/fs/cgroup").rglob("*warder*"):
         found.add(f"control group {path}")

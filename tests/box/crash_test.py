@@ -15,7 +15,7 @@ def vanished(person, sink):
     assert world.eventually(lambda: (person.workspace / "ready").exists() or process.poll() is not None)
     assert process.poll() is None, process.communicate()
     run_dir = person.runs()[-1]
-    assert world.eventually(lambda: any(run["run"] == run_dir.name for run in sink.runs())), \
+    assert world.eventually(lambda: any(run["run_id"] == run_dir.name for run in sink.runs())), \
         "the start record leaves at once"
     os.kill(process.pid, signal.SIGKILL)
     process.communicate()

@@ -12,7 +12,8 @@ PROBE = r"""
 import http.client, json, os, urllib.parse
 url = urllib.parse.urlsplit(os.environ["ANTHROPIC_BASE_URL"])
 line = http.client.HTTPConnection(url.hostname, url.port, timeout=60)
-body = json.dumps({"model": "claude-haiku-4-5", "max_tokens": 5, "messages": [{"role": "user", "content": "hi"}]})
+body = json.dumps({"model": "claude-haiku-4-5", "max_tokens": 5, "messages": [{"role": "user", "content": "hi"}],
+    "tools": [{"name": "bash", "input_schema": {"type": "object", "properties": {"command": {"type": "string"}}}}]})
 line.request("POST", "/v1/messages", body, {"x-api-key": os.environ["ANTHROPIC_API_KEY"], "content-type": "application/json"})
 answer = line.getresponse()
 print(json.dumps({"status": answer.status, "body": answer.read().decode(errors="replace")}))
@@ -87,6 +88,8 @@ def rubbish(tools):
                 with context.wrap_socket(connection, server_side=True) as line:
                     line.recv(65536)
                     line.sendall(b"\x00\x01 this is no HTTP at all\r\n\r\n" * 10)
+                    while line.recv(65536):  # the other end decides when it has seen enough
+                        pass
             except OSError:
                 pass
 

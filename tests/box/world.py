@@ -44,6 +44,7 @@ class Person:
         self.workspace = self.make_folder("workspace")
         self.spool = self.make_folder("spool")
         self.results = folder / "results"
+        self.started = []
 
     def own(self, path):
         if self.switch:
@@ -69,9 +70,18 @@ class Person:
         if self.switch:
             options.update(user=self.uid, group=self.uid, extra_groups=[])
         options.setdefault("env", self.environment())
-        return subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE,
-                                stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True,
-                                cwd=self.folder, **options)
+        process = subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True,
+                                   cwd=self.folder, **options)
+        self.started.append(process)
+        return process
+
+    def leave(self):
+        """Ends what a test that failed did not."""
+        for process in self.started:
+            if process.poll() is None:
+                process.kill()
+                process.communicate()
 
     def warder(self, *words, **options):
         """Runs `warder WORDS` to its end."""
@@ -152,8 +162,8 @@ class Ran:
         for name in ("stdout.log", "stderr.log"):
             file = self.results / name if self.run_dir else None
             if file and file.exists():
-                parts.append(f"--- {name}\n{file.read_text(errors='replace')[-4000:]}")
-        return "\n".join(parts)
+                parts.append(f"--- {name}\n{file.read_text(errors='replace')[-2000:]}")
+        return "\n".join(line[:300] for line in "\n".join(parts).splitlines())
 
 
 class Server:
