@@ -119,9 +119,12 @@ TEST_F(BrokenUpstream, FallsSilentInTheMiddleAndTheCutIsVisible) {
   BrokerSetup setup{"https://localhost:" + std::to_string(upstream.port()), ca_.file()};
   setup.limits.upstream_idle = std::chrono::milliseconds(30);
   BrokerThread broker(setup);
-  DoorClient client(broker.port());
-  client.send(broker.request("{}"));
-  const std::string all = client.readAll();
+  std::string all = "HTTP/1.1 504";
+  while (all.starts_with("HTTP/1.1 504")) {  // on a busy machine the limit passes before the head
+    DoorClient client(broker.port());
+    client.send(broker.request("{}", "Connection: close\r\n"));
+    all = client.readAll();
+  }
   EXPECT_THAT(all, AllOf(HasSubstr("data: a\n\n"), Not(testing::EndsWith("0\r\n\r\n"))));
   EXPECT_EQ(broker.event("broker.upstream_failed").at("why"), "timeout");
   EXPECT_EQ(broker.event("llm.call").at("ended"), "cut");
