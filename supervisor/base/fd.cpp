@@ -51,16 +51,24 @@ Result<UniqueFd> duplicate(int fd, int at_least) {
 }
 
 namespace {
-Status changeFlag(int fd, int get, int set, int flag, bool on) {
-  const int flags = ::fcntl(fd, get);
-  if (flags < 0 || ::fcntl(fd, set, on ? flags | flag : flags & ~flag) < 0)
+struct FlagWord {
+  int get;
+  int set;
+};
+Status changeFlag(int fd, FlagWord word, int flag, bool on) {
+  const int flags = ::fcntl(fd, word.get);
+  if (flags < 0 || ::fcntl(fd, word.set, on ? flags | flag : flags & ~flag) < 0)
     return kernelError("cannot change flags of a descriptor");
   return {};
 }
 }  // namespace
 
-Status setNonBlocking(int fd, bool on) { return changeFlag(fd, F_GETFL, F_SETFL, O_NONBLOCK, on); }
-Status setCloseOnExec(int fd, bool on) { return changeFlag(fd, F_GETFD, F_SETFD, FD_CLOEXEC, on); }
+Status setNonBlocking(int fd, bool on) {
+  return changeFlag(fd, {F_GETFL, F_SETFL}, O_NONBLOCK, on);
+}
+Status setCloseOnExec(int fd, bool on) {
+  return changeFlag(fd, {F_GETFD, F_SETFD}, FD_CLOEXEC, on);
+}
 
 Result<std::string> readAll(int fd, std::size_t limit) {
   std::string text;

@@ -21,7 +21,8 @@ namespace {
 class StderrSink final : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
  public:
   StderrSink() {
-    if (auto own = openFile("/proc/self/fd/2", O_WRONLY | O_APPEND | O_NONBLOCK)) own_ = std::move(*own);
+    if (auto own = openFile("/proc/self/fd/2", O_WRONLY | O_APPEND | O_NONBLOCK))
+      own_ = std::move(*own);
   }
 
  protected:
@@ -58,10 +59,14 @@ std::shared_ptr<spdlog::logger>& named() {
 
 spdlog::level::level_enum levelOf(Level level) {
   switch (level) {
-    case Level::Debug: return spdlog::level::debug;
-    case Level::Info: return spdlog::level::info;
-    case Level::Warn: return spdlog::level::warn;
-    case Level::Error: return spdlog::level::err;
+    case Level::Debug:
+      return spdlog::level::debug;
+    case Level::Info:
+      return spdlog::level::info;
+    case Level::Warn:
+      return spdlog::level::warn;
+    case Level::Error:
+      return spdlog::level::err;
   }
   return spdlog::level::err;
 }
@@ -90,8 +95,9 @@ std::string escapeForTerminal(std::string_view text) {
   while (!text.empty()) {
     const std::size_t length = utf8Length(text);
     const auto first = static_cast<unsigned char>(text[0]);
-    const bool control = (length == 1 && (first < 0x20 || first == 0x7f) && first != '\t') ||
-                         (length == 2 && first == 0xc2 && static_cast<unsigned char>(text[1]) < 0xa0);
+    const bool control =
+        (length == 1 && (first < 0x20 || first == 0x7f) && first != '\t') ||
+        (length == 2 && first == 0xc2 && static_cast<unsigned char>(text[1]) < 0xa0);
     if (length == 0 || control) {
       for (std::size_t i = 0; i < std::max<std::size_t>(length, 1); ++i)
         escape(static_cast<unsigned char>(text[i]));

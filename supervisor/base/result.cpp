@@ -7,13 +7,20 @@ namespace warder::base {
 
 std::string_view nameOf(Kind kind) {
   switch (kind) {
-    case Kind::Config: return "config";
-    case Kind::NotFound: return "not_found";
-    case Kind::Denied: return "denied";
-    case Kind::Kernel: return "kernel";
-    case Kind::Timeout: return "timeout";
-    case Kind::Peer: return "peer";
-    case Kind::Internal: return "internal";
+    case Kind::Config:
+      return "config";
+    case Kind::NotFound:
+      return "not_found";
+    case Kind::Denied:
+      return "denied";
+    case Kind::Kernel:
+      return "kernel";
+    case Kind::Timeout:
+      return "timeout";
+    case Kind::Peer:
+      return "peer";
+    case Kind::Internal:
+      return "internal";
   }
   return "internal";
 }

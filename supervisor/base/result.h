@@ -15,7 +15,7 @@ std::string_view nameOf(Kind kind);
 
 struct Error {
   Kind kind = Kind::Internal;
-  std::string doing;      // one sentence without a final stop; says what and where
+  std::string doing;     // one sentence without a final stop; says what and where
   int system_errno = 0;  // 0 where the kernel was not asked
 
   /// The sentence for a person, with the kernel's reason when there is one.

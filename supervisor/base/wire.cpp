@@ -87,7 +87,9 @@ Result<json::object> readStageConfig() {
   return std::move(value->as_object());
 }
 
-Status sayReady(int control) { return sendMessage(control, {{"ready", true}}); }
+Status sayReady(int control) {
+  return sendMessage(control, {{"ready", true}});
+}
 
 Status sayFailed(int control, std::string_view step, const Error& error) {
   return sendMessage(control, {{"failed",

@@ -25,7 +25,9 @@ constexpr const char* kHostName = "box";
 
 /// How a service names the run's folder: through a descriptor, because its user may not be allowed
 /// to pass the folders above (a spool below /root or a private temporary folder).
-std::string folderByFd(int number) { return "/proc/self/fd/" + std::to_string(number); }
+std::string folderByFd(int number) {
+  return "/proc/self/fd/" + std::to_string(number);
+}
 
 /// The service's own id, or 0 (keep ours) where only one id can be used.
 uid_t serviceUid(bool one_id, uid_t uid) {

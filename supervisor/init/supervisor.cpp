@@ -88,8 +88,8 @@ void Supervisor::onChildEnded(const watch::Ended& ended) {
     harvest_ = -1;
     if (ended.signaled || ended.code != 0)
       base::log(base::Level::Error,
-                "the harvest ended with " + (ended.signaled ? watch::signalName(ended.code)
-                                                            : std::to_string(ended.code)));
+                "the harvest ended with " +
+                    (ended.signaled ? watch::signalName(ended.code) : std::to_string(ended.code)));
     harvestEnded();
   } else if (ended.pid == scribe_.pid) {
     serviceEnded("scribe", ended);

@@ -43,13 +43,14 @@ constexpr const char* kEtcPaths[] = {"/etc/ld.so.cache",
                                      "/etc/java-17-openjdk",
                                      "/etc/python3",
                                      "/etc/perl"};
-/// Parts of /proc that speak of the whole machine: shown read-only, or not at all. The lists are the
-/// ones that container engines agree on (OCI runtime specification, readonlyPaths, maskedPaths).
+/// Parts of /proc that speak of the whole machine: shown read-only, or not at all. The lists are
+/// the ones that container engines agree on (OCI runtime specification, readonlyPaths,
+/// maskedPaths).
 constexpr const char* kKernelSettings[] = {"/proc/sys", "/proc/sysrq-trigger", "/proc/irq",
                                            "/proc/bus", "/proc/fs"};
-constexpr const char* kKernelSecrets[] = {"/proc/kcore", "/proc/keys", "/proc/kmsg",
-                                          "/proc/timer_list", "/proc/sched_debug",
-                                          "/proc/latency_stats"};
+constexpr const char* kKernelSecrets[] = {"/proc/kcore",       "/proc/keys",
+                                          "/proc/kmsg",        "/proc/timer_list",
+                                          "/proc/sched_debug", "/proc/latency_stats"};
 constexpr const char* kDevices[] = {"null", "zero", "full", "random", "urandom", "tty"};
 
 class RootBuilder {

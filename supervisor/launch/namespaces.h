@@ -16,7 +16,8 @@ struct BoxNamespaces {
 /// pid_namespaces(7).
 base::Result<BoxNamespaces> enterBoxNamespaces();
 
-/// In init, PID 1: a mount namespace of its own with private mounts, a /proc of this pid namespace, the host name.
+/// In init, PID 1: a mount namespace of its own with private mounts, a /proc of this pid namespace,
+/// the host name.
 base::Status prepareBox(const std::string& host_name);
 
 }  // namespace warder::launch

@@ -9,7 +9,7 @@ CASES = [1, 2, 16, 17, 40, 41, 44, 79, 80, 101, 125, 127, 128]
 
 @pytest.mark.parametrize("number", CASES)
 def test_the_case_is_named_by_a_test(number):
-    word = re.compile(rf"BC[-_]?0*{number}\b")
+    word = re.compile(rf"BC[-_]?0*{number}(?!\d)", re.IGNORECASE)
     named = [tree.name(path) for path in tree.tracked(".cpp", ".py")
              if re.search(r"tests/(unit|component|box)/.*_test\.(cpp|py)$", tree.name(path))
              and word.search(path.read_text(encoding="utf-8"))]
