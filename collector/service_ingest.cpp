@@ -35,10 +35,22 @@ std::string identityFault(const json::object& identity, const AttemptKey& key) {
   const json::value* attempt = identity.if_contains("attempt");
   boost::system::error_code failure;
   if (run == nullptr || !run->is_string() || run->get_string() != key.run)
-    return "identity.run_id is not the run of this address";
+    return "run_id is not the run of this address";
   if (attempt == nullptr || attempt->to_number<std::uint64_t>(failure) != key.attempt || failure)
-    return "identity.attempt is not the attempt of this address";
+    return "attempt is not the attempt of this address";
   return {};
+}
+
+/// The reason why a report does not belong to the address it was sent to; empty when it does. A
+/// report that names no run belongs to any.
+std::string reportFault(std::string_view text, const AttemptKey& key) {
+  const auto value = base::parseJson(text);
+  if (!value || !value->is_object()) return "the report is not a JSON object";
+  const json::value* run = value->get_object().if_contains("run");
+  if (run == nullptr) return {};
+  if (!run->is_object()) return "report.run is not an object";
+  const std::string fault = identityFault(run->get_object(), key);
+  return fault.empty() ? fault : "report.run does not fit: " + fault;
 }
 
 struct Whole {
@@ -179,6 +191,8 @@ Service::Reply Service::report(AttemptKey key, Body* body) {
   auto read = co_await whole(body, rules_.max_report);
   if (read.refusal) co_return std::move(*read.refusal);
   const std::string& text = read.text;
+  const std::string fault = reportFault(text, key);
+  if (!fault.empty()) co_return errorAnswer(400, "malformed", fault);
   const auto stored = store_.putReport(key, text, now());
   if (!stored) co_return answerFor(stored.error());
   switch (stored->what) {

@@ -30,10 +30,12 @@ void add(json::object& summary, std::string_view name, double amount) {
 void addStart(json::object& summary, const EventLine& line) {
   summary["started"] = line.time;
   copyText(summary, "preset", line.data.if_contains("preset"));
-  copyText(summary, "policy", line.data.if_contains("policy"));
   copyText(summary, "warder", line.data.if_contains("warder"));
   if (const json::value* job = line.data.if_contains("job"); job != nullptr && job->is_object())
     copyText(summary, "job", job->get_object().if_contains("file"));
+  if (const json::value* policy = line.data.if_contains("policy");
+      policy != nullptr && policy->is_object())
+    copyText(summary, "policy", policy->get_object().if_contains("source"));
 }
 
 void addCall(json::object& summary, const json::object& data) {

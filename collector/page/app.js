@@ -100,6 +100,13 @@ function statusOf(run) {
   return {tone: 'bad', word: 'failed: ' + (kind === 'stopped' ? 'stopped' : kind), reason};
 }
 
+/** A sentence of the report: it comes without capital and stop. */
+function sentence(text) {
+  const words = str(text);
+  if (!words) return '';
+  return words[0].toUpperCase() + words.slice(1) + (/[.!?]$/.test(words) ? '' : '.');
+}
+
 function baseName(path) { return str(path).split('/').pop(); }
 
 /** Calls `load` now and again: soon while `busy()` says so, else seldom; pauses when hidden. */

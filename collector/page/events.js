@@ -16,7 +16,7 @@ async function fetchEvents(run, after) {
 }
 
 const kSentences = {
-  'run.started': (d) => 'Warder ' + str(d.warder) + ' took the job ' + baseName(isObject(d.job) ? d.job.file : ''),
+  'run.started': (d) => ['Warder', str(d.warder), 'took the job '].filter((w) => w).join(' ') + baseName(isObject(d.job) ? d.job.file : ''),
   'box.ready': (d) => 'The box is ready (' + str(d.mechanism) + ')',
   'preflight.warning': (d) => str(d.sentence),
   'setup.failed': (d) => str(d.sentence),
@@ -70,7 +70,7 @@ function eventRow(event, start) {
     el('td', {class: 'num quiet'}, event.seq),
     el('td', {class: 'num'}, Number.isFinite(after) ? duration(Math.max(0, after)) : ''),
     el('td', {class: 'tight'}, el('span', {class: 'chip ' + toneOf(event)}, event.type)),
-    el('td', {class: 'wide'}, describe(event), more));
+    el('td', {class: 'wide'}, el('span', {class: 'said'}, describe(event)), more));
 }
 
 function svg(tag, attributes, text) {

@@ -30,9 +30,9 @@ function showVerdict() {
   setText('verdict-word', status.word);
   setText('verdict-reason', [status.reason, str(outcome.confidence)].filter((t) => t).join(' · '));
   const silent = run.state === 'running' && !outcome.sentence;
-  setText('verdict-sentence', run.sentence || str(outcome.sentence) ||
+  setText('verdict-sentence', sentence(run.sentence) || sentence(outcome.sentence) ||
     (silent ? 'The agent is at work. Last event: ' + (run.summary.last_type || 'none yet') + '.' : ''));
-  const advice = setText('verdict-advice', str(outcome.advice) && 'What to do: ' + outcome.advice);
+  const advice = setText('verdict-advice', str(outcome.advice) && 'What to do: ' + sentence(outcome.advice));
   advice.hidden = !outcome.advice;
   const evidence = Array.isArray(outcome.evidence) ? outcome.evidence : [];
   fill('verdict-evidence', ...evidence.slice(0, 50).map((item) => el('li', {}, evidenceText(item))));
@@ -59,7 +59,19 @@ function showFacts() {
     fact('Tokens', count(s.input_tokens) + ' in, ' + count(s.output_tokens) + ' out'),
     fact('Cost', num(s.calls) ? money(s.cost_usd, s.unpriced) : ''),
     fact('Denied', count(s.denials)),
-    fact('Results', run.complete ? 'complete, acknowledged' : run.report ? 'report here, rest still missing' : 'not yet delivered'));
+    fact('Results', run.complete ? 'complete, acknowledged' : run.report ? 'report here, rest still missing' : 'not yet delivered'),
+    ...showBox());
+}
+
+/** What the start record says of the box: its rules and the walls that it lacks. */
+function showBox() {
+  const first = page.events.length && page.events[0].type === 'run.started' ? page.events[0].data : {};
+  const list = (items) => el('ul', {class: 'plain'}, ...items.slice(0, 50).map((item) => el('li', {}, String(item))));
+  const walls = Array.isArray(first.walls_missing) ? first.walls_missing : [];
+  const rules = isObject(first.policy) && Array.isArray(first.policy.rules) ? first.policy.rules : [];
+  return [fact('Network', str(first.mechanism)),
+    walls.length ? fact('Walls that are missing', list(walls), true) : null,
+    rules.length ? fact('Rules', list(rules), true) : null];
 }
 
 function showEvents() {
@@ -97,6 +109,10 @@ function showCalls() {
   fill('usage', table([{name: 'Model'}, ...numeric('Calls', 'Failed', 'Input', 'Output', 'Cache read', 'Cache write', 'Cost')],
     [...models].map(([model, u]) => el('tr', {}, el('td', {class: 'mono'}, model || 'unknown'), n(u.calls), n(u.errors),
       n(count(u.input)), n(count(u.output)), n(count(u.read)), n(count(u.write)), n(money(u.cost, u.unpriced))))));
+  const claim = isObject(page.run.report) && isObject(page.run.report.agent_claim) ? page.run.report.agent_claim : null;
+  if (claim) byId('usage').append(el('p', {class: 'note'}, 'Counted by the broker. The agent itself claims ' +
+    [claim.num_turns ? claim.num_turns + ' turns' : '', typeof claim.total_cost_usd === 'number' ? money(claim.total_cost_usd) : '']
+      .filter((t) => t).join(', ') + '.'));
   const start = Date.parse(page.events[0].time);
   fill('call-list', table([{name: 'After', num: true}, {name: 'Request'}, {name: 'Model'}, ...numeric('Status', 'In', 'Out', 'First byte', 'Took', 'Cost')],
     calls.slice(-kShown).map((e) => { const d = e.data; return el('tr', {},
@@ -211,7 +227,7 @@ async function load() {
   page.events.push(...fresh);
   showVerdict();
   showFacts();
-  if (fresh.length || !page.loaded) { showEvents(); showCalls(); showMemory(); }
+  if (fresh.length || !page.loaded || Boolean(run.report) !== page.reported) { showEvents(); showCalls(); showMemory(); }
   const files = JSON.stringify([page.run.files, page.run.complete]);
   if (files !== page.files || fresh.length) {
     page.files = files;
@@ -221,6 +237,7 @@ async function load() {
   }
   showIntegrity();
   page.loaded = true;
+  page.reported = Boolean(run.report);
 }
 
 byId('kind').addEventListener('change', showEvents);

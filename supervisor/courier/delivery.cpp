@@ -49,10 +49,11 @@ asio::awaitable<base::Result<json::object>> Delivery::untilTheEnd() {
     if (!stopped_.empty() && deadline_)
       co_return base::Error{base::Kind::Denied, stopped_ + "; the spool keeps everything"};
     if (late())
-      co_return base::Error{base::Kind::Timeout,
-                            "not acknowledged in time by " + order_.sink.url +
-                                (trouble_.empty() ? std::string() : " (" + trouble_ + ")") +
-                                "; the spool keeps everything"};
+      co_return base::Error{
+          base::Kind::Timeout,
+          "not acknowledged in time: " +
+              (trouble_.empty() ? order_.sink.url + " was not finished" : trouble_) +
+              "; the spool keeps everything"};
     co_await turn();
   }
   co_return *receipt_;

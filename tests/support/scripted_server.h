@@ -21,7 +21,8 @@ struct SeenRequest {
   }
 };
 
-/// One connection at a time. An empty answer cuts the connection.
+/// One connection at a time. An empty answer cuts the connection; one that begins with kCut is sent
+/// without that word, and then the connection is cut.
 class ScriptedServer {
  public:
   using Script = std::function<std::string(const SeenRequest&)>;
@@ -63,6 +64,7 @@ class ScriptedServer {
            body;
   }
 
+  static constexpr std::string_view kCut = "CUT ";
   std::string url;
 
  private:
@@ -111,14 +113,15 @@ class ScriptedServer {
       const std::lock_guard lock(mutex_);
       seen_.push_back(request);
     }
-    const std::string answer = script_(request);
-    if (answer.empty()) return false;
+    std::string answer = script_(request);
+    const bool cut = answer.empty() || answer.starts_with(kCut);
+    if (answer.starts_with(kCut)) answer.erase(0, kCut.size());
     for (std::size_t sent = 0; sent < answer.size();) {
       const ssize_t count = ::send(guest, answer.data() + sent, answer.size() - sent, MSG_NOSIGNAL);
       if (count <= 0) return false;
       sent += static_cast<std::size_t>(count);
     }
-    return true;
+    return !cut;
   }
 
   Script script_;

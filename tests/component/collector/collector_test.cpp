@@ -120,6 +120,9 @@ TEST_F(Collector, AsksForWhatIsMissingAndRefusesAnotherHistory) {
   EXPECT_EQ(box.events(1, 2).status, 200);
   EXPECT_EQ(box.events(1, 3).json().at("acked_seq"), 3) << "an overlap is taken when identical";
   EXPECT_EQ(box.report(kReport).json().at("missing").at("events_from"), 4);
+  EXPECT_EQ(box.report(R"({"run":{"run_id":"another","attempt":1}})").status, 400);
+  EXPECT_EQ(box.report(R"({"run":{"run_id":")" + kRun + R"(","attempt":2}})").status, 400);
+  EXPECT_EQ(box.report("no json").status, 400);
 
   Box forged(collector);
   forged.lines.add("run.started", {{"preset", "another"}});

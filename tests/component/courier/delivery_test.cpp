@@ -368,7 +368,7 @@ TEST(DeliveryToAnyServer, TriesAgainAfterAnswersThatMakeNoSense) {
   const std::vector<std::string> rubbish = {
       "", "garbage\r\n\r\n", ScriptedServer::json(200, "<html>OK</html>"),
       ScriptedServer::json(502, "<html>"),
-      "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"acked"};
+      "CUT HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"acked"};
   std::size_t next = 0;
   bool overstated = false;
   ScriptedServer server([&](const SeenRequest& request) {
