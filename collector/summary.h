@@ -4,10 +4,10 @@
 
 namespace warder::collector {
 
-/// Adds one event to the summary, which starts as an empty object. Members: job, preset, policy, warder,
-/// started, agent_started, finished (times), calls, errors, input_tokens, output_tokens, cost_usd,
-/// unpriced, denials, memory_mark, oom_kills, last_type, last_time, outcome (of run.finished),
-/// finished_seq. Values of the wrong type are left out.
+/// Adds one event to the summary, which starts as an empty object. Members: job, preset, policy,
+/// warder, started, agent_started, finished (times), calls, errors, input_tokens, output_tokens,
+/// cost_usd, unpriced, denials, memory_mark, oom_kills, last_type, last_time, outcome (of
+/// run.finished), finished_seq. Values of the wrong type are left out.
 void addToSummary(json::object& summary, const EventLine& line);
 
 }  // namespace warder::collector

@@ -1,68 +1,21 @@
 // The real collector over loopback: what it takes, what it refuses, what it keeps.
 #include <gtest/gtest.h>
 
-#include "collector/base64.h"
-#include "supervisor/journal/digest.h"
-#include "tests/support/collector_process.h"
+#include "tests/support/box_client.h"
 
 namespace warder::collector {
 namespace {
 
+using support::Box;
 using support::Client;
 using support::CollectorProcess;
 using support::eventually;
+using support::fieldOf;
 using support::JournalLines;
+using support::kReport;
+using support::kRun;
 using support::Reply;
 namespace json = boost::json;
-
-const std::string kRun = "3f1c2a54-0000-4000-8000-000000000001";
-
-std::string fieldOf(const std::string& bytes) {
-  return digestField(journal::sha256Raw(bytes));
-}
-
-/// A box as a client of the protocol.
-class Box {
- public:
-  explicit Box(const CollectorProcess& collector, const std::string& run = kRun, int attempt = 1)
-      : client(collector.address), lines(run, attempt) {}
-
-  std::string path(const std::string& rest) const {
-    return "/v1/runs/" + lines.run() + "/attempts/" + std::to_string(lines.attempt()) + rest;
-  }
-  Reply open() {
-    const json::object identity{{"run_id", lines.run()}, {"attempt", lines.attempt()}};
-    return client.ask("POST", path("/open"), json::serialize(json::object{{"identity", identity}}));
-  }
-  Reply events(std::size_t first, std::size_t last) {
-    const std::string body = lines.body(first, last);
-    return client.ask("POST", path("/events"), body,
-                      {{"Content-Digest", fieldOf(body)},
-                       {"Warder-Seq", std::to_string(first) + "-" + std::to_string(last)}});
-  }
-  Reply blob(const std::string& bytes) {
-    return client.ask("PUT", path("/blobs/" + journal::sha256Hex(bytes)), bytes,
-                      {{"Repr-Digest", fieldOf(bytes)}});
-  }
-  Reply report(const std::string& text) { return client.ask("PUT", path("/report"), text); }
-  json::value run() { return client.ask("GET", "/v1/runs/" + lines.run()).json(); }
-
-  /// A whole run of four lines with one artifact.
-  void work(const std::string& artifact = "artifact") {
-    lines.add("run.started", {{"preset", "claude-code"}});
-    lines.add("agent.exited", {{"code", 0}});
-    lines.add("artifact.stored", {{"path", "out/a \"b\".html"},
-                                  {"bytes", artifact.size()},
-                                  {"sha256", "sha256:" + journal::sha256Hex(artifact)}});
-    lines.add("run.finished", {{"outcome", {{"class", "ok"}}}});
-  }
-
-  Client client;
-  JournalLines lines;
-};
-
-const std::string kReport =
-    R"({"outcome":{"class":"ok","reason":"completed"},"events":{"last_seq":4}})";
 
 class Collector : public ::testing::Test {
  protected:
@@ -247,80 +200,6 @@ TEST_F(Collector, TakesALargestLineInOneBatch) {
   EXPECT_EQ(box.events(1, 1).status, 200);
 }
 
-TEST_F(Collector, ServesItsPageWithoutGivingScriptsAChance) {
-  Client client(collector.address);
-  for (const char* target : {"/", "/runs/3f1c2a54-0000-4000-8000-000000000001"}) {
-    Reply page = client.ask("GET", target);
-    EXPECT_EQ(page.status, 200);
-    EXPECT_TRUE(page.headers["content-security-policy"].starts_with(
-        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'"));
-    EXPECT_EQ(page.headers["x-content-type-options"], "nosniff");
-    EXPECT_EQ(page.body.find("style=\""), std::string::npos);
-    EXPECT_EQ(page.body.find("onclick"), std::string::npos);
-    EXPECT_EQ(page.body.find("http://"), std::string::npos) << "nothing from elsewhere";
-    EXPECT_EQ(page.body.find("https://"), std::string::npos) << "nothing from elsewhere";
-    for (std::size_t at = page.body.find("<script"); at != std::string::npos;
-         at = page.body.find("<script", at + 1))
-      EXPECT_EQ(page.body.substr(at, 13), "<script src=\"") << "no inline script";
-  }
-  for (const char* script : {"/app.js", "/list.js", "/run.js", "/events.js"}) {
-    const Reply file = client.ask("GET", script);
-    EXPECT_EQ(file.status, 200);
-    for (const char* danger :
-         {"innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval("})
-      EXPECT_EQ(file.body.find(danger), std::string::npos) << script << " " << danger;
-  }
-}
-
-TEST_F(Collector, HandsArtifactsOutAsAttachmentsOnly) {
-  Box box(collector);
-  const std::string hostile = "<html><script>alert(1)</script>";
-  box.work(hostile);
-  box.open();
-  ASSERT_EQ(box.events(1, 4).status, 200);
-  ASSERT_EQ(box.blob(hostile).status, 201);
-  const std::string path = box.path("/blobs/" + journal::sha256Hex(hostile));
-  Reply file = box.client.ask("GET", path);
-  EXPECT_EQ(file.body, hostile);
-  EXPECT_EQ(file.headers["content-type"], "application/octet-stream");
-  EXPECT_EQ(file.headers["content-disposition"], "attachment; filename=\"a__b_.html\"");
-  EXPECT_TRUE(file.headers["content-security-policy"].starts_with("sandbox"));
-  Reply part = box.client.ask("GET", path, "", {{"Range", "bytes=-6"}});
-  EXPECT_EQ(part.status, 206);
-  EXPECT_EQ(part.body, "cript>");
-  EXPECT_EQ(box.client.ask("GET", path, "", {{"Range", "bytes=100-"}}).status, 416);
-  Box other(collector, "3f1c2a54-0000-4000-8000-000000000002");
-  other.open();
-  EXPECT_EQ(other.client.ask("GET", other.path("/blobs/" + journal::sha256Hex(hostile))).status,
-            404)
-      << "a run shows its own blobs only";
-}
-
-TEST_F(Collector, ListsRunsNewestFirstInParts) {
-  for (int i = 0; i < 105; ++i) {
-    char id[64];
-    std::snprintf(id, sizeof id, "3f1c2a54-0000-4000-8000-%012d", i);
-    Box(collector, id).open();
-  }
-  Client client(collector.address);
-  const auto first = client.ask("GET", "/v1/runs").json();
-  ASSERT_EQ(first.at("runs").as_array().size(), 100u);
-  const std::string next(first.at("next").as_string());
-  const auto rest = client.ask("GET", "/v1/runs?before=" + next).json();
-  EXPECT_EQ(rest.at("runs").as_array().size(), 5u);
-  EXPECT_FALSE(rest.as_object().contains("next"));
-}
-
-TEST_F(Collector, ShowsTheNewestAttemptOfARun) {
-  Box first(collector, kRun, 1), second(collector, kRun, 2);
-  first.open();
-  second.open();
-  EXPECT_EQ(first.run().at("attempt"), 2);
-  EXPECT_EQ(first.run().at("attempts").as_array().size(), 2u);
-  EXPECT_EQ(Client(collector.address).ask("GET", "/v1/runs").json().at("runs").as_array().size(),
-            1u);
-}
-
 TEST_F(Collector, FinishesInGoodOrderOnSigterm) {
   Box box(collector);
   box.open();
@@ -368,30 +247,6 @@ TEST(CollectorLease, MarksASilentRunLostAndTakesItsLateReport_BC101) {
   ASSERT_EQ(box.blob("artifact").status, 201);
   ASSERT_EQ(box.report(kReport).status, 200);
   EXPECT_EQ(box.run().at("state"), "finished") << "a late report is taken";
-}
-
-TEST(CollectorReaders, NeedTheReadTokenWhereThereIsOne) {
-  support::TemporaryFolder folder;
-  support::writeText(folder.path + "/read", "read-token-of-the-test");
-  CollectorProcess collector({"--read-token-file", folder.path + "/read"});
-  Client client(collector.address);
-  Reply refused = client.ask("GET", "/v1/runs");
-  EXPECT_EQ(refused.status, 403) << "the ingest token does not read";
-  client.token.clear();
-  refused = client.ask("GET", "/");
-  EXPECT_EQ(refused.status, 401);
-  EXPECT_TRUE(refused.headers["www-authenticate"].starts_with("Basic "));
-  const std::string basic = "Basic " + toBase64("someone:read-token-of-the-test");
-  EXPECT_EQ(client.ask("GET", "/", "", {{"Authorization", basic}}).status, 200);
-  client.token = "read-token-of-the-test";
-  EXPECT_EQ(client.ask("GET", "/v1/runs").status, 200);
-  EXPECT_EQ(client.ask("POST", "/v1/runs/" + kRun + "/attempts/1/open", "{}").status, 403);
-}
-
-TEST_F(Collector, AnswersToNamesOfThisMachineOnlyWhileReadingIsOpen) {
-  Client client(collector.address);
-  EXPECT_EQ(client.raw("GET /v1/runs HTTP/1.1\r\nHost: attacker.example\r\n\r\n").status, 421);
-  EXPECT_EQ(client.raw("GET /v1/runs HTTP/1.1\r\nHost: localhost\r\n\r\n").status, 200);
 }
 
 TEST_F(Collector, LeavesItsDataToOneCollectorAtATime) {
