@@ -22,6 +22,9 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LES
   # of coroutines, whose own operator new was inlined.
   add_compile_options(-Wno-restrict -Wno-mismatched-new-delete)
 endif()
+if(CMAKE_CXX_COMPILER_ID STREQUAL Clang)
+  add_compile_options(-Wno-missing-field-initializers)  # seccomp.h's own macros
+endif()
 add_compile_definitions(_GLIBCXX_ASSERTIONS _FILE_OFFSET_BITS=64)
 set(WARDER_SANITIZE "" CACHE STRING "address,undefined or thread; empty for none")
 if(WARDER_SANITIZE)
@@ -150,5 +153,7 @@ function(warder_fuzzers)
     target_compile_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
     target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
     target_link_libraries(fuzz_${name} PRIVATE room_${room})
+    list(APPEND fuzzers fuzz_${name})
   endforeach()
+  add_custom_target(fuzzers DEPENDS ${fuzzers})
 endfunction()
