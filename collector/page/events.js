@@ -59,11 +59,16 @@ function toneOf(event) {
   return '';
 }
 
+const kOpenRows = new Set();
+
 function eventRow(event, start) {
   const after = Date.parse(event.time) - start;
   const more = el('details', {}, el('summary', {}, 'data'));
-  // Filled when it is opened: a run may have very many events.
+  // Filled when it is opened: a run may have very many events. Rows are made anew when events come;
+  // what was open stays open.
+  more.open = kOpenRows.has(event.seq);
   more.addEventListener('toggle', () => {
+    if (more.open) kOpenRows.add(event.seq); else kOpenRows.delete(event.seq);
     if (more.children.length === 1) more.append(el('pre', {}, JSON.stringify(event.data, null, 2)));
   });
   return el('tr', {},
