@@ -45,6 +45,11 @@ class TreeBuilder : public YAML::EventHandler {
     auto node = make(YamlNode::Kind::Scalar, mark, tag);
     node->quoted = tag == "!";
     node->text = value;
+    // Only an escape in double quotes can make one. Keys come through here too.
+    if (value.find('\0') != std::string::npos) {
+      faults_.add(node->mark,
+                  "this text holds a NUL byte (\\0); programs would cut it there without a word");
+    }
     place(node, {1, 0}, anchor);
   }
 
@@ -209,11 +214,51 @@ YamlMark markAt(std::string_view text, std::size_t position) {
   return mark;
 }
 
+std::string_view lineOf(std::string_view text, int number) {
+  for (int line = 1; line < number; ++line) {
+    const std::size_t end = text.find('\n');
+    if (end == std::string_view::npos) return {};
+    text.remove_prefix(end + 1);
+  }
+  return text.substr(0, text.find('\n'));
+}
+
+bool hasTabInIndentation(std::string_view line) {
+  return line.substr(0, line.find_first_not_of(" \t")).find('\t') != std::string_view::npos;
+}
+
+/// What yaml-cpp could not read, in the words of the one who has to mend it.
+void addParserFault(const YAML::Exception& error, std::string_view text, YamlFaults& faults) {
+  YamlMark mark = markOf(error.mark);
+  const YamlMark end = markAt(text, text.size());
+  if (mark.line > end.line || (mark.line == end.line && mark.column > end.column)) mark = end;
+  if (error.msg == YAML::ErrorMsg::DOC_IN_SCALAR || error.msg == YAML::ErrorMsg::EOF_IN_SCALAR) {
+    faults.add(mark, "this is not YAML: a quote that was opened further up is not closed");
+    return;
+  }
+  std::string sentence = "this is not YAML: " + error.msg;
+  for (const int line : {mark.line, mark.line - 1}) {
+    if (line < 1 || !hasTabInIndentation(lineOf(text, line))) continue;
+    sentence += "; line " + std::to_string(line) +
+                " begins with a tab, and tabs cannot indent; write spaces";
+    break;
+  }
+  faults.add(mark, sentence);
+}
+
+/// The text with an end-of-document mark. At a bare end of file yaml-cpp takes an open quote as
+/// closed; at this mark it refuses.
+std::string withEnd(std::string_view text) {
+  std::string marked(text);
+  if (!marked.empty() && marked.back() != '\n') marked += '\n';
+  return marked + "...\n";
+}
+
 /// Drives yaml-cpp; its exceptions end here.
 YamlPointer build(std::string_view text, YamlFaults& faults) {
   TreeBuilder builder(faults);
   try {
-    std::istringstream stream{std::string(text)};
+    std::istringstream stream(withEnd(text));
     YAML::Parser parser(stream);
     parser.HandleNextDocument(builder);
     if (builder.root == nullptr || builder.root->kind == YamlNode::Kind::Null) {
@@ -231,7 +276,7 @@ YamlPointer build(std::string_view text, YamlFaults& faults) {
   } catch (const Abort& abort) {
     faults.add(abort.mark, abort.what());
   } catch (const YAML::Exception& error) {
-    faults.add(markOf(error.mark), "this is not YAML: " + error.msg);
+    addParserFault(error, text, faults);
   }
   return nullptr;
 }

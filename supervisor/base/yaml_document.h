@@ -65,9 +65,10 @@ class YamlFaults {
 };
 
 /// Reads one document. Refused, each with its place: more than the limits above, text that is not
-/// UTF-8 or holds control characters, several documents, duplicate keys (both lines are named),
-/// merge keys, tags, keys that are not plain text, recursive aliases. Null when the text is no
-/// usable tree; the faults say why. Duplicate keys leave the first one in the tree.
+/// UTF-8 or holds control characters, text with a NUL, an open quote, several documents, duplicate
+/// keys (both lines are named), merge keys, tags, keys that are not plain text, recursive aliases.
+/// Null when the text is no usable tree; the faults say why. Duplicate keys leave the first one in
+/// the tree.
 YamlPointer parseYaml(std::string_view text, YamlFaults& faults);
 
 }  // namespace warder::base

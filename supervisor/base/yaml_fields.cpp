@@ -159,8 +159,10 @@ std::optional<mode_t> YamlFields::mode(const std::string& key) {
 void YamlFields::needVersion() {
   const YamlNode* node = need("version");
   if (node == nullptr) return;
-  const bool one = node->kind == YamlNode::Kind::Scalar && !node->quoted && node->text == "1";
-  if (!one) faults_.add(*node, "version: only 1 is known");
+  const bool one = node->kind == YamlNode::Kind::Scalar && node->text == "1";
+  if (one && !node->quoted) return;
+  faults_.add(*node, one ? "version: only 1 is known, a number; write it without quotes"
+                         : "version: only 1 is known");
 }
 
 void YamlFields::finish() {

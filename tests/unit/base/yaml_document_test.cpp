@@ -138,6 +138,58 @@ TEST(YamlDocument, WhatIsNoSingleDocumentIsRefused) {
   EXPECT_THAT(faultsOf("a: *nowhere\n"), HasSubstr("f.yaml:1:4: this is not YAML"));
 }
 
+TEST(YamlDocument, ANulByteIsRefusedInEveryTextHoweverItIsWritten) {
+  for (const char* escape : {"\\0", "\\x00", "\\u0000", "\\U00000000"}) {
+    const std::string text = std::string("\"/bin/true") + escape + "x\"";
+    EXPECT_THAT(faultsOf("a: " + text), HasSubstr("f.yaml:1:4: this text holds a NUL byte"));
+    EXPECT_THAT(faultsOf("a: [b, {c: &x " + text + "}]"), HasSubstr("holds a NUL byte")) << escape;
+    EXPECT_THAT(faultsOf("{" + text + ": b}"), HasSubstr("f.yaml:1:2: this text holds a NUL"));
+  }
+  EXPECT_EQ(faultsOf("a: '\\0'\nb: \\0\nc: \"\\\\0 \\x01\"\n"), "");
+}
+
+TEST(YamlDocument, AnOpenQuoteIsRefusedAtTheEndOfTheFile) {
+  for (const char* text :
+       {"a: 'abc", "a: 'abc\n", "a: \"abc", "a: \"abc\n", "a: 'it''", "a: \"b\\\"", "a: \"b\\",
+        "a: '", "a: 'b\n\n  c\n", "a: &x 'b", "- 'b", "'b", "a: 'b\n...", "a: 'b\n--- c\n"}) {
+    EXPECT_THAT(faultsOf(text), HasSubstr("a quote that was opened further up is not closed"))
+        << text;
+  }
+  EXPECT_EQ(faultsOf("a: 'abc"),
+            "f.yaml:1:8: this is not YAML: a quote that was opened further up is not closed\n");
+  for (const char* text : {"a: ['b", "a: {b: \"c", "'b: c"}) EXPECT_NE(faultsOf(text), "") << text;
+  for (const char* text : {"a: 'abc'", "a: \"abc\"", "a: 'it'''", "a: \"b\\\\\"", "a: ''",
+                           "a: it's", "a: 'b\n\n  c'", "a: b # 'c", "a: |\n  'b", "a: 'b'\n...",
+                           "a: 'b'\n...\n...\n", "a: 'b'\r\n", "%YAML 1.2\n---\na: b\n..."}) {
+    EXPECT_EQ(faultsOf(text), "") << text;
+  }
+}
+
+TEST(YamlDocument, TheMarkAtTheEndChangesNoText) {
+  const auto value = [](std::string_view text) {
+    YamlFaults faults("f.yaml");
+    const YamlPointer root = parseYaml(text, faults);
+    return root && faults.empty() ? root->entries.at(0).value->text : "refused";
+  };
+  EXPECT_EQ(value("a: b"), "b");
+  EXPECT_EQ(value("a: b\n  c"), "b c");
+  EXPECT_EQ(value("a: |\n  b\n"), "b\n");
+  EXPECT_EQ(value("a: |-\n  b\n"), "b");
+  EXPECT_EQ(value("a: |-\n  b"), "b");
+  EXPECT_EQ(value("a: |+\n  b\n\n"), "b\n\n");
+  EXPECT_EQ(value("a: >\n  b\n  c\n"), "b c\n");
+  EXPECT_EQ(value("a: |\n  ...\n"), "...\n");
+}
+
+TEST(YamlDocument, ATabThatIndentsIsNamed) {
+  for (const char* text :
+       {"a:\n\tb: c\n", "a:\n  b: c\n\td: e\n", "a:\n\t- b\n\t- c\n", "a:\n  - b\n \t- c: d\n"}) {
+    EXPECT_THAT(faultsOf(text), HasSubstr("begins with a tab, and tabs cannot indent")) << text;
+  }
+  EXPECT_THAT(faultsOf("a: [\n\n  }\n"), ::testing::Not(HasSubstr("tab")));
+  EXPECT_EQ(faultsOf("a:\tb\n"), "");
+}
+
 TEST(YamlDocument, FaultsAreBoundedAndInTheFilesOrder) {
   std::string text;
   for (int i = 0; i < 101; ++i) text += "a: 1\n";

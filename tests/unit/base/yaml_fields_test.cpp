@@ -140,6 +140,7 @@ TEST(YamlFields, OnlyVersionOneIsKnown) {
   for (const char* text : {"version: 2", "version: '1'", "version: 1.0", "version: 01"}) {
     EXPECT_THAT(faultsOf(text, read), HasSubstr("only 1 is known")) << text;
   }
+  EXPECT_THAT(faultsOf("version: '1'", read), HasSubstr("write it without quotes"));
   EXPECT_THAT(faultsOf("{}", read), HasSubstr("version is missing"));
 }
 
