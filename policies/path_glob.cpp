@@ -1,6 +1,7 @@
 #include "policies/path_glob.h"
 
 #include <algorithm>
+#include <string>
 #include <vector>
 
 namespace warder::policies {
@@ -41,6 +42,18 @@ int hexValue(char c) {
   return -1;
 }
 
+/// "%c3" and "%C3" are the same (RFC 3986 section 6.2.2.1); a rule must not miss one of them.
+std::string withUpperEscapes(std::string_view path) {
+  std::string upper(path);
+  for (std::size_t i = 0; i + 2 < upper.size(); ++i) {
+    if (upper[i] != '%') continue;
+    for (char* c : {&upper[i + 1], &upper[i + 2]}) {
+      if (*c >= 'a' && *c <= 'f') *c = static_cast<char>(*c - 'a' + 'A');
+    }
+  }
+  return upper;
+}
+
 /// Is each %XX whole, and for a byte that has to be escaped? An escaped letter, digit, "-", ".",
 /// "_" or "~" means the same as the plain one (RFC 3986 section 6.2.2.2), so "/%61dmin" would pass
 /// a rule about "/admin"; what an escaped slash, backslash or NUL means is up to the server.
@@ -76,12 +89,12 @@ bool areSegmentsPlain(std::string_view path) {
 }  // namespace
 
 bool matchesPath(std::string_view pattern, std::string_view path) {
-  const std::vector<Token> tokens = tokensOf(pattern);
+  const std::vector<Token> tokens = tokensOf(withUpperEscapes(pattern));
   // reached[i]: the path so far can be read by the first i tokens.
   std::vector<char> reached(tokens.size() + 1, 0);
   reached[0] = 1;
   skipStars(tokens, reached);
-  for (const char character : path) {
+  for (const char character : withUpperEscapes(path)) {
     std::vector<char> next(tokens.size() + 1, 0);
     for (std::size_t i = 0; i < tokens.size(); ++i) {
       if (!reached[i]) continue;

@@ -4,7 +4,8 @@
 
 namespace warder::policies {
 
-/// * stands for any characters but "/", ** for any characters; both also for none. Cost is the
+/// * stands for any characters but "/", ** for any characters; both also for none. The digits of
+/// escapes (%c3) match in either case. Cost is the
 /// product of both lengths, whatever the pattern.
 bool matchesPath(std::string_view pattern, std::string_view path);
 

@@ -27,6 +27,12 @@ constexpr std::size_t kMostPatterns = 100;    // of one rule
 
 /// Canonical host or "*.name"; leaves a fault and gives an empty string otherwise.
 std::string readHost(std::string_view written, const YamlNode& at, YamlFaults& faults) {
+  if (written.find("://") != std::string_view::npos) {
+    faults.add(at, "host " + inQuotes(written) +
+                       " has a scheme; a host is written without one, as example.org, and a path "
+                       "stands under paths");
+    return {};
+  }
   const bool below = written.substr(0, 2) == "*.";
   const std::string_view name = below ? written.substr(2) : written;
   if (name.find('*') != std::string_view::npos) {
@@ -56,6 +62,10 @@ Rule readShortRule(const YamlNode& node, const std::string& path, YamlFaults& fa
   const auto text = base::yamlText(node, path, faults);
   if (!text) return rule;
   std::string_view host = *text;
+  if (host.find("://") != std::string_view::npos) {
+    readHost(host, node, faults);  // which says why not
+    return rule;
+  }
   const std::size_t colon = host.rfind(':');
   const std::size_t bracket = host.rfind(']');
   const bool has_port =
@@ -86,9 +96,32 @@ void checkMethod(const std::string& method, const YamlNode& at, YamlFaults& faul
   if (!fine) faults.add(at, "method " + inQuotes(method) + " is none; write upper case, as POST");
 }
 
+bool isAscii(char c) {
+  return static_cast<unsigned char>(c) < 0x80;
+}
+
+std::string percentEncoded(std::string_view path) {
+  constexpr std::string_view kHex = "0123456789ABCDEF";
+  std::string encoded;
+  for (const char c : path) {
+    if (isAscii(c)) {
+      encoded += c;
+      continue;
+    }
+    const auto byte = static_cast<unsigned char>(c);
+    encoded += {'%', kHex[byte >> 4], kHex[byte & 15]};
+  }
+  return encoded;
+}
+
 void checkPath(const std::string& path, const YamlNode& at, YamlFaults& faults) {
   if (path.size() > kLongestPattern) {
     faults.add(at, "path " + inQuotes(path) + " is longer than 256 bytes");
+  } else if (!std::all_of(path.begin(), path.end(), isAscii)) {
+    faults.add(at,
+               "path " + inQuotes(path) +
+                   " has a character that no request can have in its path; percent-encode it: " +
+                   inQuotes(percentEncoded(path)));
   } else if (!isPlainPath(path) || path.find_first_of("?#") != std::string::npos) {
     faults.add(at,
                "path " + inQuotes(path) +

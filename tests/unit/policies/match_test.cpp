@@ -116,5 +116,12 @@ TEST(PolicyJson, ComesBackAsItWas) {
   EXPECT_EQ(back.allow.at(0).methods.at(1), "GET");
 }
 
+TEST(MatchesPath, EscapesAreTheSameInUpperAndLowerCase) {
+  EXPECT_TRUE(matchesPath("/caf%C3%A9", "/caf%c3%a9"));
+  EXPECT_TRUE(matchesPath("/caf%c3%a9", "/caf%C3%a9"));
+  EXPECT_FALSE(matchesPath("/caf%C3%A9", "/caf%C3%A8"));
+  EXPECT_FALSE(matchesPath("/abc", "/aBc"));
+}
+
 }  // namespace
 }  // namespace warder::policies

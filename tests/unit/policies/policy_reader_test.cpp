@@ -88,6 +88,22 @@ TEST(PolicyReader, NumbersOfRulesAndLengthsAreTestedOnBothSides) {
               HasSubstr("longer than 256 bytes"));
 }
 
+TEST(PolicyReader, AHostHasNoScheme) {
+  const std::string faults =
+      faultsOf("allow: ['http://a', 'https://a:8443/x', {host: 'http://a'}]");
+  EXPECT_THAT(faults, HasSubstr("p.yaml:2:9: host \"http://a\" has a scheme"));
+  EXPECT_THAT(faults, HasSubstr("p.yaml:2:21: host \"https://a:8443/x\" has a scheme"));
+  EXPECT_THAT(faults, HasSubstr("p.yaml:2:48: host \"http://a\" has a scheme"));
+}
+
+TEST(PolicyReader, APathThatNoRequestCanHaveSaysHowToWriteIt) {
+  EXPECT_THAT(faultsOf("deny: [{host: a.example, paths: [/café/**]}]"),
+              HasSubstr("percent-encode it: \"/caf%C3%A9/**\""));
+  EXPECT_EQ(faultsOf("deny: [{host: a.example, paths: [/caf%C3%A9/**]}]"), "");
+  EXPECT_THAT(faultsOf("deny: [{host: a.example, paths: [\"/a\\x7f\"]}]"), HasSubstr("must begin"));
+  EXPECT_THAT(faultsOf("deny: [{host: a.example, paths: [\"/a\\0\"]}]"), HasSubstr("NUL byte"));
+}
+
 TEST(PolicyReader, MissingVersionAndWrongTypesAreFaults) {
   EXPECT_THAT(readPolicyText("{}", "p", "p").faults.at(0).sentence, "version is missing");
   EXPECT_THAT(faultsOf("allow: a.example\n"), HasSubstr("allow takes a list of rules"));
