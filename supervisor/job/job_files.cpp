@@ -5,10 +5,13 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <sstream>
 
 #include "supervisor/base/fd.h"
+#include "supervisor/base/regular_file.h"
+#include "supervisor/job/certificates.h"
 #include "supervisor/job/fields.h"
 
 namespace warder::job {
@@ -28,6 +31,31 @@ constexpr const char* kEngineSockets[] = {"docker.sock", "containerd.sock", "cri
 
 bool isBelow(const std::string& path, const std::string& folder) {
   return path == folder || path.rfind(folder == "/" ? folder : folder + "/", 0) == 0;
+}
+
+constexpr std::size_t kLargestRoots = 4UL * 1024 * 1024;  // a system's bundle has 220 KiB
+constexpr std::size_t kLineEnd = 2;
+
+/// The bytes that a key or a token may have.
+struct Length {
+  const char* of;
+  std::size_t least;
+  std::size_t most;
+};
+constexpr Length kKey{"key", kMinSecretBytes, kMaxSecretBytes};
+constexpr Length kToken{"token", kMinTokenBytes, kMaxTokenBytes};
+
+/// Why a value of this many bytes cannot be used; empty when it can. Half a sentence.
+std::string whyNoLength(std::size_t size, const Length& length) {
+  if (size == 0) return "is empty";
+  const std::string of = length.of;
+  if (size < length.least) {
+    return "is shorter than " + std::to_string(length.least) + " bytes, which is no " + of;
+  }
+  if (size > length.most + kLineEnd) {
+    return "is larger than " + std::to_string(length.most / 1024) + " KiB, which is no " + of;
+  }
+  return {};
 }
 
 std::string realPath(const std::string& path) {
@@ -51,12 +79,12 @@ class Checker {
     }
     for (const SecretSpec& secret : job_.secrets) {
       const std::string key = "secrets." + secret.name;
-      checkSource(secret.from, key, key + ".from");
+      checkSource(secret.from, {key, key + ".from"}, kKey);
       checkRoots(secret.ca_file, key + ".ca_file");
     }
     for (std::size_t i = 0; i < job_.results.to.size(); ++i) {
       const std::string key = "results.to[" + std::to_string(i) + "]";
-      checkSource(job_.results.to[i].token, key + ".token", key + ".token");
+      checkSource(job_.results.to[i].token, {key + ".token", key + ".token"}, kToken);
       checkRoots(job_.results.to[i].ca_file, key + ".ca_file");
     }
     checkResults();
@@ -141,11 +169,18 @@ class Checker {
     }
   }
 
-  void checkSource(const SecretSource& source, const std::string& what, const std::string& key) {
-    if (const auto* file = std::get_if<FileSource>(&source)) checkSecretFile(*file, what, key);
+  struct Name {
+    std::string what;  // for people
+    std::string key;
+  };
+
+  void checkSource(const SecretSource& source, const Name& name, const Length& length) {
+    if (const auto* file = std::get_if<FileSource>(&source)) checkSecretFile(*file, name, length);
   }
 
-  void checkSecretFile(const FileSource& source, const std::string& what, const std::string& key) {
+  /// Looks at the file's size and never reads it.
+  void checkSecretFile(const FileSource& source, const Name& name, const Length& length) {
+    const auto& [what, key] = name;
     if (source.path.empty()) return;  // its reader has said so
     const auto file = base::openFile(source.path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
     if (!file) return fault(key, what + ": " + file.error().sentence());
@@ -158,10 +193,8 @@ class Checker {
       return fault(key, named + (S_ISDIR(facts.st_mode) ? " is a folder" : " is no regular file") +
                             "; name a file, or hand a descriptor over with {fd: NUMBER}");
     }
-    if (facts.st_size == 0) fault(key, named + " is empty");
-    if (static_cast<std::uint64_t>(facts.st_size) > kMaxSecretBytes) {
-      fault(key, named + " is larger than 64 KiB");
-    }
+    const std::string why = whyNoLength(static_cast<std::size_t>(facts.st_size), length);
+    if (!why.empty()) fault(key, named + " " + why);
     checkNotWritable(source.path, what + ": the file", key);
     checkHidden(source.path, what, key);
   }
@@ -180,21 +213,18 @@ class Checker {
 
   void checkRoots(const std::string& path, const std::string& key) {
     if (path.empty()) return;
-    const auto file = base::openFile(path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
-    struct stat facts {};
-    if (!file) return fault(key, key + ": " + file.error().sentence());
-    if (::fstat(file->get(), &facts) != 0 || !S_ISREG(facts.st_mode) || facts.st_size == 0) {
-      return fault(key, key + ": " + path + " is no file with certificates in it");
+    const auto text = base::readRegularFile(path, kLargestRoots);
+    if (!text) return fault(key, key + ": " + text.error().sentence());
+    if (!holdsCertificates(*text)) {
+      return fault(key, key + ": " + path + " is no file with PEM certificates in it");
     }
     checkNotWritable(path, key + ": the file", key);
   }
 
   void checkResults() {
-    const std::string& path = job_.results.directory;
-    struct stat file {};
-    if (::stat(path.c_str(), &file) == 0 && !S_ISDIR(file.st_mode)) {
-      fault("results.dir", "results.dir: " + path + " is there and is no folder");
-    }
+    if (job_.results.directory.empty()) return;
+    const std::string why = whyNoResultsIn(job_.results.directory);
+    if (!why.empty()) fault("results.dir", "results.dir: " + why);
   }
 
   const JobReading& reading_;
@@ -207,32 +237,35 @@ struct NamedSource {
   std::string what;
   std::string where;
   const SecretSource* source;
+  Length length;
 };
 
 std::vector<NamedSource> sourcesOf(const JobReading& reading) {
   std::vector<NamedSource> sources;
   for (const SecretSpec& secret : reading.job.secrets) {
     const std::string key = "secrets." + secret.name;
-    sources.push_back({key, reading.placeOf(key + ".from"), &secret.from});
+    sources.push_back({key, reading.placeOf(key + ".from"), &secret.from, kKey});
   }
   for (std::size_t i = 0; i < reading.job.results.to.size(); ++i) {
     const std::string key = "results.to[" + std::to_string(i) + "].token";
-    sources.push_back({key, reading.placeOf(key), &reading.job.results.to[i].token});
+    sources.push_back({key, reading.placeOf(key), &reading.job.results.to[i].token, kToken});
   }
   return sources;
 }
 
-std::string whyNotHandedOver(const SecretSource& source) {
-  if (const auto* fd = std::get_if<FdSource>(&source)) {
+std::string whyNotHandedOver(const NamedSource& named) {
+  if (const auto* fd = std::get_if<FdSource>(named.source)) {
     if (fd->fd >= 0 && ::fcntl(fd->fd, F_GETFD) < 0) {
       return "descriptor " + std::to_string(fd->fd) + " is not open";
     }
   }
-  if (const auto* variable = std::get_if<EnvSource>(&source)) {
+  if (const auto* variable = std::get_if<EnvSource>(named.source)) {
     const char* value = std::getenv(variable->variable.c_str());
     if (value == nullptr || *value == '\0') {
       return "the environment variable " + variable->variable + " is not set or empty";
     }
+    const std::string why = whyNoLength(std::strlen(value), named.length);
+    if (!why.empty()) return "the environment variable " + variable->variable + " " + why;
   }
   return {};
 }
@@ -259,6 +292,28 @@ std::string whyNotShown(const std::string& path) {
   return {};
 }
 
+std::string whyNoResultsIn(const std::string& path) {
+  std::error_code ignored;
+  const std::string real = fs::weakly_canonical(path, ignored).string();
+  for (const std::string& name : {path, real}) {
+    if (name == "/") return path + " is the root of this machine; name a folder below it";
+    for (const char* folder : {"/proc", "/sys", "/dev"}) {
+      if (isBelow(name, folder)) return path + " lies in " + folder + ", which keeps no files";
+    }
+  }
+  for (fs::path at = path; !at.empty(); at = at.parent_path()) {
+    struct stat file {};
+    if (::stat(at.c_str(), &file) == 0) {
+      if (S_ISDIR(file.st_mode)) return {};
+      if (at == path) return path + " is there and is no folder";
+      return at.string() + " is no folder, so nothing can lie below it";
+    }
+    if (::lstat(at.c_str(), &file) == 0) return at.string() + " is a link that leads nowhere";
+    if (at == at.parent_path()) break;
+  }
+  return {};
+}
+
 base::Faults checkFiles(const JobReading& reading) {
   return Checker(reading).run();
 }
@@ -266,7 +321,7 @@ base::Faults checkFiles(const JobReading& reading) {
 base::Faults checkHandedOver(const JobReading& reading) {
   base::Faults faults;
   for (const NamedSource& named : sourcesOf(reading)) {
-    const std::string why = whyNotHandedOver(*named.source);
+    const std::string why = whyNotHandedOver(named);
     if (!why.empty()) faults.push_back({named.where, named.what + ": " + why});
   }
   return faults;

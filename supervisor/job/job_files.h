@@ -31,6 +31,14 @@ bool canWrite(const struct stat& file, const User& user);
 /// Why the box must not show this path of the machine; empty when it may. Pure.
 std::string whyNotShown(const std::string& path);
 
+/// Why results cannot be left in this folder (absolute); empty when nothing speaks against it.
+std::string whyNoResultsIn(const std::string& path);
+
+// What the broker takes as a key (secrets/secret_bytes.h).
+inline constexpr std::size_t kMinSecretBytes = 8;
 inline constexpr std::size_t kMaxSecretBytes = 64 * 1024;
+// What the collector takes as a token (collector/access.h); a file may end in a line end.
+inline constexpr std::size_t kMinTokenBytes = 16;
+inline constexpr std::size_t kMaxTokenBytes = 4096;
 
 }  // namespace warder::job

@@ -46,6 +46,55 @@ void checkSecretOfPreset(Draft& draft) {
        "secrets." + job.agent.secret + " is missing: preset " + job.agent.preset + " needs it"});
 }
 
+/// Where the agent's words come from: for people, and where that stands.
+struct Words {
+  std::string what;
+  std::string where;
+};
+
+Words wordsOf(const Draft& draft) {
+  const JobReading& reading = draft.reading;
+  if (!draft.input.overrides.command.empty()) return {"the command after --", ""};
+  if (!draft.has_preset) return {"agent.command", reading.placeOf("agent.command")};
+  return {"the command of preset " + reading.job.agent.preset, reading.placeOf("agent.preset")};
+}
+
+/// What one text costs among the kernel's arguments.
+std::size_t costOf(const std::string& text) {
+  return text.size() + 1 + sizeof(char*);
+}
+
+/// What execve(2) would refuse is refused here.
+void checkLengths(Draft& draft) {
+  JobReading& reading = draft.reading;
+  const AgentSpec& agent = reading.job.agent;
+  const Words words = wordsOf(draft);
+  const std::string limit = " is longer than " + std::to_string(kLongestArgument) +
+                            " bytes, the most that the kernel hands to a program in one piece";
+  const std::string prompt = agent.prompt_by == PromptBy::Argument ? agent.prompt : "";
+  bool fits = prompt.size() <= kLongestArgument;  // checkPrompt has said so
+  std::size_t all = costOf(prompt);
+  for (std::size_t i = 0; i < agent.command.size(); ++i) {
+    all += costOf(agent.command[i]);
+    if (agent.command[i].size() <= kLongestArgument) continue;
+    reading.faults.push_back({words.where, words.what + ": word " + std::to_string(i + 1) + limit});
+    fits = false;
+  }
+  for (const auto& [name, value] : agent.env) {
+    all += costOf(name + "=" + value);
+    if (name.size() + 1 + value.size() <= kLongestArgument) continue;
+    const std::string key = "agent.env." + name;
+    const bool own = reading.places.count(key) > 0;
+    reading.faults.push_back({reading.placeOf(own ? key : "agent.preset"), key + limit});
+    fits = false;
+  }
+  if (!fits || all <= kMostArguments) return;
+  reading.faults.push_back(
+      {words.where, words.what + " and agent.env are together longer than 1 MiB, more than the "
+                                 "kernel may hand to a program; a prompt on standard input or a "
+                                 "file in the workspace holds more"});
+}
+
 /// BC-001: an agent that exits at once as root, in the words of the one who has to act.
 void checkRoot(Draft& draft) {
   const AgentSpec& agent = draft.reading.job.agent;
@@ -79,6 +128,7 @@ void checkTogether(Draft& draft) {
   }
   checkEnvironment(draft);
   checkSecretOfPreset(draft);
+  checkLengths(draft);
   checkRoot(draft);
 }
 

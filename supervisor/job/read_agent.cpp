@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "supervisor/base/service_ids.h"
 #include "supervisor/base/units.h"
 #include "supervisor/base/yaml_scalar.h"
 #include "supervisor/job/fields.h"
@@ -16,14 +17,16 @@ using base::YamlNode;
 
 constexpr std::uint64_t kDefaultTmp = 1ULL << 30;
 constexpr std::uint64_t kLeastTmp = 1ULL << 20;
-// Linux MAX_ARG_STRLEN: one argument with its final NUL. Source: execve(2).
-constexpr std::size_t kLongestArgument = 128UL * 1024 - 1;
 
 std::optional<std::uint32_t> readId(const std::string& digits) {
   // The highest id means "none" to the kernel (setresuid(2)).
   constexpr std::uint64_t kHighest = std::numeric_limits<std::uint32_t>::max() - 1ULL;
   if (!base::isPlainDecimal(digits) || std::stoull(digits) > kHighest) return std::nullopt;
   return static_cast<std::uint32_t>(std::stoull(digits));
+}
+
+bool isServiceId(std::uint32_t id) {
+  return id >= base::kFirstServiceId && id <= base::kLastServiceId;
 }
 
 void readUser(YamlFields& fields, Draft& draft) {
@@ -39,6 +42,12 @@ void readUser(YamlFields& fields, Draft& draft) {
   if (!uid || !gid) {
     draft.faults.add(*node, "agent.user: " + inQuotes(*text) +
                                 " is not UID:GID in decimal, such as \"1000:1000\"");
+    return;
+  }
+  if (isServiceId(*uid) || isServiceId(*gid)) {
+    draft.faults.add(*node, "agent.user: the ids " + std::to_string(base::kFirstServiceId) +
+                                " to " + std::to_string(base::kLastServiceId) +
+                                " belong to Warder's own services; take others");
     return;
   }
   draft.reading.job.agent.user = {*uid, *gid};

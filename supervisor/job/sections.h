@@ -9,6 +9,12 @@
 
 namespace warder::job {
 
+// Linux MAX_ARG_STRLEN: one argument or variable, without its final NUL. Source: execve(2).
+inline constexpr std::size_t kLongestArgument = 128UL * 1024 - 1;
+// All arguments and variables with a NUL and a pointer each. The kernel takes a quarter of the
+// stack's limit, 2 MiB by default; half of that leaves room for what the box adds.
+inline constexpr std::size_t kMostArguments = 1024UL * 1024;
+
 /// What the readers of sections share.
 struct Draft {
   const JobInput& input;

@@ -4,15 +4,16 @@
 #include <sys/types.h>
 
 #include "supervisor/base/result.h"
+#include "supervisor/base/service_ids.h"
 
 namespace warder::launch {
 
 /// Ids of the supervisor's own services where more than one id can be used (root on this machine or
 /// in a container). Files of the spool belong to kSpoolGid, so that the courier may read them.
-inline constexpr uid_t kBrokerUid = 64201;
-inline constexpr uid_t kScribeUid = 64202;
-inline constexpr uid_t kCourierUid = 64203;
-inline constexpr gid_t kSpoolGid = 64200;
+inline constexpr uid_t kBrokerUid = base::kFirstServiceId + 1;
+inline constexpr uid_t kScribeUid = base::kFirstServiceId + 2;
+inline constexpr uid_t kCourierUid = base::kLastServiceId;
+inline constexpr gid_t kSpoolGid = base::kFirstServiceId;
 
 /// No capability in any set, nor a way to get one back: ambient, bounding, permitted, effective and
 /// inheritable are empty, no new privileges. Call while CAP_SETPCAP is still there.

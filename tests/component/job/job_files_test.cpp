@@ -21,6 +21,20 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 
+// Self-signed, made for this test; its key was thrown away.
+constexpr const char* kCertificate =
+    "-----BEGIN CERTIFICATE-----\n"
+    "MIIBgzCCASmgAwIBAgIUa+nBuovPW/4hE2pNr/ecoc+7VQEwCgYIKoZIzj0EAwIw\n"
+    "FjEUMBIGA1UEAwwLd2FyZGVyLXRlc3QwIBcNMjYxMTMwMDQxMjEzWhgPMjEyNjEx\n"
+    "MDYwNDEyMTNaMBYxFDASBgNVBAMMC3dhcmRlci10ZXN0MFkwEwYHKoZIzj0CAQYI\n"
+    "KoZIzj0DAQcDQgAEukpKsIqe8mwhiAU4HLftAWFfTOdaTtp+/M2SKVqYayAMYej7\n"
+    "Tuf0Tc8DVDQD+Alh5++gmAZXItfgQEQunv8YvqNTMFEwHQYDVR0OBBYEFN+cZsCE\n"
+    "Ts0grLCwMuE2Q+0i1vabMB8GA1UdIwQYMBaAFN+cZsCETs0grLCwMuE2Q+0i1vab\n"
+    "MA8GA1UdEwEB/wQFMAMBAf8wCgYIKoZIzj0EAwIDSAAwRQIhAKNFqGLSu5KO8UqL\n"
+    "x/VkYbdZ2ND1evur2fkWkrVtFIXKAiBb0gv18OLjcLZVCFtXN85C66w0Ffof1iDn\n"
+    "fZvWseDAKQ==\n"
+    "-----END CERTIFICATE-----\n";
+
 class JobFiles : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -28,7 +42,7 @@ class JobFiles : public ::testing::Test {
     folder_ = ::mkdtemp(name);
     ::chmod(folder_.c_str(), 0755);
     fs::create_directory(folder_ + "/repo");
-    write("key", "sk-test");
+    write("key", "sk-test-key");
     write("job.yaml", "version: 1\n");
   }
   void TearDown() override { fs::remove_all(folder_); }
@@ -71,8 +85,13 @@ TEST_F(JobFiles, ASoundJobHasNoFault) {
 
 TEST_F(JobFiles, SecretFilesAreRefusedOneSentenceEach) {
   write("empty", "");
-  write("large", std::string(kMaxSecretBytes + 1, 'x'));
-  write("largest", std::string(kMaxSecretBytes, 'x'));
+  write("large", std::string(kMaxSecretBytes + 3, 'x'));
+  write("largest", std::string(kMaxSecretBytes + 2, 'x'));  // with a line end
+  write("short", "1234567");
+  write("shortest", "12345678");
+  EXPECT_THAT(secretFaults(folder_ + "/short"),
+              HasSubstr("is shorter than 8 bytes, which is no key"));
+  EXPECT_EQ(secretFaults(folder_ + "/shortest"), "");
   ::mkfifo((folder_ + "/fifo").c_str(), 0600);
   EXPECT_THAT(secretFaults(folder_ + "/none"), HasSubstr("No such file or directory"));
   EXPECT_THAT(secretFaults(folder_ + "/empty"), HasSubstr("is empty"));
@@ -82,8 +101,23 @@ TEST_F(JobFiles, SecretFilesAreRefusedOneSentenceEach) {
   EXPECT_EQ(secretFaults(folder_ + "/largest"), "");
 }
 
+TEST_F(JobFiles, LengthsOfATokensFileAreTestedOnBothSides) {
+  const auto with = [this](std::size_t length) {
+    write("token", std::string(length, 't'));
+    JobReading reading = job();
+    reading.job.results.to = {{"https://c.example", FileSource{folder_ + "/token"}, ""}};
+    return faultsOf(reading);
+  };
+  EXPECT_THAT(with(0), HasSubstr("results.to[0].token: " + folder_ + "/token is empty"));
+  EXPECT_THAT(with(15), HasSubstr("is shorter than 16 bytes, which is no token"));
+  EXPECT_EQ(with(16), "");
+  EXPECT_EQ(with(4098), "");  // with a line end
+  EXPECT_THAT(with(4099), HasSubstr("is larger than 4 KiB, which is no token"));
+  EXPECT_THAT(with(64 * 1024 + 1), HasSubstr("is larger than 4 KiB, which is no token"));
+}
+
 TEST_F(JobFiles, ASecretThatTheAgentWouldSeeIsRefused) {
-  write("repo/key", "sk-test");
+  write("repo/key", "sk-test-key");
   fs::create_symlink(folder_ + "/repo/key", folder_ + "/link");
   EXPECT_THAT(secretFaults(folder_ + "/repo/key"), HasSubstr("which the agent can read"));
   EXPECT_THAT(secretFaults(folder_ + "/link"), HasSubstr("which the agent can read"));
@@ -170,18 +204,62 @@ TEST_F(JobFiles, WhatIsHandedOverMustBeThere) {
   EXPECT_THAT(faults, HasSubstr("descriptor 999 is not open"));
   ::setenv("WARDER_TEST_KEY", "", 1);
   EXPECT_THAT(render(checkHandedOver(reading)), HasSubstr("is not set or empty"));
-  ::setenv("WARDER_TEST_KEY", "x", 1);
+  ::setenv("WARDER_TEST_KEY", "1234567", 1);
+  EXPECT_THAT(render(checkHandedOver(reading)), HasSubstr("is shorter than 8 bytes"));
+  ::setenv("WARDER_TEST_KEY", "12345678", 1);
   reading.job.secrets[1].from = FdSource{2};
   EXPECT_EQ(render(checkHandedOver(reading)), "");
 }
 
-TEST_F(JobFiles, CertificatesAndResultsAreChecked) {
+TEST_F(JobFiles, ACertificateFileHoldsAtLeastOneCertificate) {
+  const auto with = [this](const std::string& text) {
+    write("ca.pem", text);
+    JobReading reading = job();
+    reading.job.secrets[0].ca_file = folder_ + "/ca.pem";
+    return faultsOf(reading);
+  };
+  const std::string sound = kCertificate;
+  const std::string no =
+      "secrets.anthropic.ca_file: " + folder_ + "/ca.pem is no file with PEM certificates in it";
+  EXPECT_EQ(with(sound), "");
+  EXPECT_EQ(with("# my roots\n" + sound + sound), "");
+  EXPECT_THAT(with(""), HasSubstr(no));
+  EXPECT_THAT(with("hello\n"), HasSubstr(no));
+  EXPECT_THAT(with("-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----\n"), HasSubstr(no));
+  EXPECT_THAT(with("-----BEGIN CERTIFICATE-----\naGVsbG8=\n-----END CERTIFICATE-----\n"),
+              HasSubstr(no));
+  EXPECT_THAT(with(sound.substr(0, sound.size() / 2)), HasSubstr(no));
   JobReading reading = job();
   reading.job.secrets[0].ca_file = folder_ + "/none.pem";
-  reading.job.results.directory = folder_ + "/key";
-  const std::string faults = faultsOf(reading);
-  EXPECT_THAT(faults, HasSubstr("secrets.anthropic.ca_file"));
-  EXPECT_THAT(faults, HasSubstr("results.dir: " + folder_ + "/key is there and is no folder"));
+  reading.job.results.to = {{"https://c.example", FdSource{2}, folder_ + "/key"}};
+  EXPECT_THAT(faultsOf(reading), HasSubstr("secrets.anthropic.ca_file: "));
+  EXPECT_THAT(faultsOf(reading),
+              HasSubstr("results.to[0].ca_file: " + folder_ + "/key is no file"));
+}
+
+TEST_F(JobFiles, ResultsAreLeftWhereAFolderCanBe) {
+  const auto with = [this](const std::string& path) {
+    JobReading reading = job();
+    reading.job.results.directory = path;
+    return faultsOf(reading);
+  };
+  fs::create_symlink("none", folder_ + "/lost");
+  fs::create_symlink("/proc/self", folder_ + "/innocent");
+  fs::create_symlink("repo", folder_ + "/link");
+  for (const char* path : {"", "/a", "/a/b", "/repo", "/repo/a", "/link", "/link/a"}) {
+    EXPECT_EQ(with(folder_ + path), "") << path;
+  }
+  EXPECT_EQ(with("/process/x"), "");
+  EXPECT_THAT(with("/"), HasSubstr("results.dir: / is the root of this machine"));
+  for (const std::string& path :
+       {std::string("/proc"), std::string("/proc/1/x"), std::string("/sys"), std::string("/sys/x"),
+        std::string("/dev"), std::string("/dev/shm/x"), folder_ + "/innocent/x"}) {
+    EXPECT_THAT(with(path), HasSubstr("which keeps no files")) << path;
+  }
+  EXPECT_THAT(with(folder_ + "/key"), HasSubstr("/key is there and is no folder"));
+  EXPECT_THAT(with(folder_ + "/key/a/b"), HasSubstr("/key is no folder, so nothing can lie below"));
+  EXPECT_THAT(with(folder_ + "/lost"), HasSubstr("/lost is a link that leads nowhere"));
+  EXPECT_THAT(with(folder_ + "/lost/a"), HasSubstr("/lost is a link that leads nowhere"));
 }
 
 TEST_F(JobFiles, AJobInTheWorkspaceIsAWarning) {

@@ -206,6 +206,17 @@ TEST(JobReader, UserIsReadWithAndWithoutQuotes) {
   }
 }
 
+TEST(JobReader, IdsOfTheSupervisorsOwnServicesAreRefused) {
+  const auto with = [](const std::string& user) {
+    return faultsOf(sound("", "  user: " + user + "\n"));
+  };
+  for (const char* user : {"64200:1", "64201:1", "64202:1", "64203:1", "1:64200", "1:64203"}) {
+    EXPECT_THAT(with(user), HasSubstr("agent.user: the ids 64200 to 64203 belong to Warder's own"));
+  }
+  EXPECT_EQ(with("64199:64199"), "");
+  EXPECT_EQ(with("64204:64204"), "");
+}
+
 TEST(JobReader, ExactlyOneOfPresetAndCommandAndAtMostOnePrompt) {
   const std::string head = "version: 1\nagent:\n  workspace: .\n";
   EXPECT_THAT(faultsOf(head), HasSubstr("agent needs preset or command"));
@@ -259,19 +270,6 @@ TEST(JobReader, APresetFileOfOnesOwnIsReadAndItsFaultsNameIt) {
   ASSERT_FALSE(broken.faults.empty());
   EXPECT_EQ(broken.faults[0].where, "/jobs/p.yaml:4:9");
   EXPECT_THAT(broken.faults[0].sentence, HasSubstr("did you mean \"stdin\"?"));
-}
-
-TEST(JobReader, PromptAsArgumentIsBoundedByTheKernelsLimit) {
-  const auto job = [](std::size_t length) {
-    const std::string text = "version: 1\nagent: {preset: ./p.yaml, workspace: ., prompt: \"" +
-                             std::string(length, 'x') + "\"}\n";
-    return readJobText({text, "/j.yaml", {}, [](const std::string&) {
-                          return base::Result<std::string>(
-                              "version: 1\nname: m\nexecutable: [m]\nprompt: argument\n");
-                        }});
-  };
-  EXPECT_THAT(job(131071).faults, IsEmpty());
-  EXPECT_EQ(job(131072).faults.size(), 1U);
 }
 
 TEST(JobReader, WhatTheBrokerSetsCannotBeSetByTheJob) {
