@@ -4,8 +4,8 @@
 
 namespace warder::job {
 
-/// Does this PEM text hold a certificate, and can all of its blocks be parsed? Reads what OpenSSL's
-/// own loader of such files reads (X509_load_cert_crl_file(3)).
+/// Does this PEM text (RFC 7468) hold at least one certificate, and is each certificate's block
+/// whole: base64 of one DER sequence? What the sequence says is left to TLS. Pure.
 bool holdsCertificates(std::string_view pem);
 
 }  // namespace warder::job
