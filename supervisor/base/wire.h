@@ -15,7 +15,8 @@ namespace json = boost::json;
 /// Longest message in bytes; fits the kernel's default socket buffer (net.core.wmem_default,
 /// 208 KiB). A longer one is refused by the sender.
 inline constexpr std::size_t kMaxMessage = 128 * 1024;
-inline constexpr std::size_t kMaxMessageFds = 16;
+/// Enough for 16 doors with two listeners each; the kernel takes 253 (SCM_MAX_FD).
+inline constexpr std::size_t kMaxMessageFds = 64;
 
 struct Message {
   json::object body;

@@ -15,6 +15,7 @@
 #include "supervisor/cli/box.h"
 #include "supervisor/cli/cli.h"
 #include "supervisor/cli/machine.h"
+#include "supervisor/cli/results_target.h"
 #include "supervisor/cli/run_folder.h"
 #include "supervisor/init/orders.h"
 #include "supervisor/journal/scribe_protocol.h"
@@ -109,6 +110,9 @@ class Run {
   }
 
   int runInFolder(BoxInput input) {
+    auto results = openResultsFolder(job_);
+    if (!results) return refuse(results.error());
+    results_ = std::move(*results);
     const std::string run_id = newRunId();
     auto folder = makeRunFolder(options_.spool, run_id, job_);
     if (!folder) return refuse(folder.error());
@@ -132,18 +136,23 @@ class Run {
     // Whatever happened to init, the journal gets an end.
     if (auto closed = report::closeInterrupted(*folder); !closed)
       base::log(base::Level::Error, closed.error().sentence());
-    tell(*folder, run_id, exit_code);
-    return exit_code;
+    return tell(*folder, run_id, exit_code);
   }
 
-  void tell(const std::string& folder, const std::string& run_id, int exit_code) {
-    if (auto left = report::exportResults(folder, job_.results.directory); !left)
-      base::log(base::Level::Error, left.error().sentence());
+  /// Leaves the results, says how the run ended and where they are; returns the exit code.
+  int tell(const std::string& folder, const std::string& run_id, int exit_code) {
+    const std::string place = job_.results.directory + "/" + run_id;
+    const auto left = report::exportResults(folder, pathOf(results_));
+    if (!left && exit_code < kUndelivered) exit_code += kUndelivered;
     auto text = base::readFile(folder + "/" + journal::kReportFile, kMaxReport);
     auto report = text ? base::parseJson(*text) : Result<json::value>(text.error());
     std::ostream& out = options_.print_json ? std::cerr : std::cout;
     if (report) out << sentenceOf(*report) << "\n";
-    out << "results: " << job_.results.directory << "/" << run_id << "\n";
+    if (left)
+      out << "results: " << place << "\n";
+    else
+      out << "the results could not be left in " << place << " (" << left.error().sentence()
+          << "); the spool has them: " << folder << "\n";
     for (const auto& sink : job_.results.to) {
       if (exit_code >= kUndelivered)
         out << "not delivered to " << sink.url << "; later: warder deliver " << folder << "\n";
@@ -151,6 +160,7 @@ class Run {
         out << "page: " << sink.url << "/runs/" << run_id << "\n";
     }
     if (options_.print_json && text) std::cout << *text << (text->ends_with('\n') ? "" : "\n");
+    return exit_code;
   }
 
   static std::string sentenceOf(const json::value& report) {
@@ -178,6 +188,7 @@ class Run {
   RunOptions options_;
   Invocation invocation_;
   job::JobSpec job_;
+  UniqueFd results_;
 };
 
 }  // namespace

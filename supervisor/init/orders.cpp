@@ -3,7 +3,7 @@
 #include "policies/explain.h"
 #include "policies/policy_reader.h"
 #include "secrets/grant_plan.h"
-#include "supervisor/base/units.h"
+#include "supervisor/init/tokens.h"
 #include "supervisor/job/executable.h"
 #include "supervisor/job/job_files.h"
 
@@ -47,11 +47,7 @@ Faults checkGrants(const job::JobReading& reading) {
   return faults;
 }
 
-json::array toArray(const std::vector<std::string>& items) {
-  json::array array;
-  for (const auto& item : items) array.emplace_back(item);
-  return array;
-}
+constexpr std::size_t kMaxRepeatedWord = 4096;
 
 }  // namespace
 
@@ -89,6 +85,22 @@ Result<Orders> readOrdersAgain(const InitConfig& config) {
   return orders;
 }
 
+json::array repeatWords(const std::vector<std::string>& words) {
+  json::array repeated;
+  std::size_t bytes = 0;
+  for (const auto& word : words) {
+    const bool cut = word.size() > kMaxRepeatedWord;
+    const std::string shown = cut ? word.substr(0, kMaxRepeatedWord) + "…" : word;
+    bytes += shown.size();
+    if (bytes > kMaxRepeatedBytes) {
+      repeated.emplace_back("… and " + std::to_string(words.size() - repeated.size()) + " more");
+      break;
+    }
+    repeated.emplace_back(shown);
+  }
+  return repeated;
+}
+
 std::vector<std::string> missingWalls(bool one_id) {
   if (!one_id) return {};
   return {
@@ -107,22 +119,23 @@ json::object describeStart(const InitConfig& config, const Orders& orders) {
   for (const auto& secret : job.secrets)
     secrets.push_back({{"name", secret.name}, {"provider", secret.provider}});
   const bool claude = job.agent.last_words == job::LastWords::ClaudeStreamJson;
-  return {{"run_id", config.run_id},
-          {"attempt", config.attempt},
-          {"engine", "run"},
-          {"job", {{"file", config.job_file}, {"digest", config.job_digest}}},
-          {"preset", job.agent.preset},
-          {"policy",
-           {{"source", job.policy_source}, {"rules", toArray(policies::explain(orders.policy))}}},
-          {"agent",
-           {{"user", user},
-            {"argv", toArray(job.agent.command)},
-            {"last_words", claude ? "claude-stream-json" : "none"}}},
-          {"secrets", std::move(secrets)},
-          {"limits", std::move(limits)},
-          {"memory", {{"warn_at_percent", json::value_from(job.memory.warn_at_percent)}}},
-          {"mechanism", "netns"},
-          {"walls_missing", toArray(missingWalls(config.one_id))}};
+  return {
+      {"run_id", config.run_id},
+      {"attempt", config.attempt},
+      {"engine", "run"},
+      {"job", {{"file", config.job_file}, {"digest", config.job_digest}}},
+      {"preset", job.agent.preset},
+      {"policy",
+       {{"source", job.policy_source}, {"rules", repeatWords(policies::explain(orders.policy))}}},
+      {"agent",
+       {{"user", user},
+        {"argv", repeatWords(job.agent.command)},
+        {"last_words", claude ? "claude-stream-json" : "none"}}},
+      {"secrets", std::move(secrets)},
+      {"limits", std::move(limits)},
+      {"memory", {{"warn_at_percent", json::value_from(job.memory.warn_at_percent)}}},
+      {"mechanism", "netns"},
+      {"walls_missing", repeatWords(missingWalls(config.one_id))}};
 }
 
 }  // namespace warder::init

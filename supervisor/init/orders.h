@@ -31,6 +31,10 @@ base::Result<Orders> readOrdersAgain(const InitConfig& config);
 /// The data of run.started.
 base::json::object describeStart(const InitConfig& config, const Orders& orders);
 
+/// The words as an event repeats them: each at most 4 KiB, together at most kMaxRepeatedBytes; what
+/// is cut ends in "…", what is left out is counted in a last word. Pure.
+base::json::array repeatWords(const std::vector<std::string>& words);
+
 /// What stands between agent and supervisor elsewhere but not in this box; one sentence each.
 std::vector<std::string> missingWalls(bool one_id);
 

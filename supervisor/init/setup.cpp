@@ -250,10 +250,9 @@ void Supervisor::startAgent() {
   }
   phase_ = Phase::Running;
   agent_started_ = std::chrono::steady_clock::now();
-  json::array argv;
-  for (const auto& item : plan.argv) argv.emplace_back(item);
-  record({"agent.started",
-          {{"pid", agent_}, {"argv", std::move(argv)}, {"uid", plan.uid}, {"gid", plan.gid}}});
+  record(
+      {"agent.started",
+       {{"pid", agent_}, {"argv", repeatWords(plan.argv)}, {"uid", plan.uid}, {"gid", plan.gid}}});
   memory_->start();
   if (!job_.limits.wall) return;
   wall_.expires_after(*job_.limits.wall);

@@ -40,8 +40,13 @@ int Supervisor::run() {
 }
 
 void Supervisor::record(Event event, int token) {
-  fold_.add(event);
   json::object body = {{"event", base::toMessage(event)}};
+  // What is said too long is said short; it must never be that it is not said.
+  if (const auto size = json::serialize(body).size(); size > kMaxEventBytes) {
+    event.data = {{"left_out_bytes", size}, {"sentence", "too large for one event"}};
+    body["event"] = base::toMessage(event);
+  }
+  fold_.add(event);
   viewer_->offer(body);
   if (token != 0) body["token"] = token;
   if (scribe_.link) scribe_.link->send(std::move(body));

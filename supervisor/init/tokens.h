@@ -1,12 +1,18 @@
 // Numbers that init's files share.
 #pragma once
 #include <chrono>
+#include <cstddef>
 
 namespace warder::init {
 
 /// Tokens of events whose being on disk init waits for.
 inline constexpr int kStartToken = 1;
 inline constexpr int kFinishToken = 2;
+
+/// Largest event; leaves room for what base::kMaxMessage holds beside it.
+inline constexpr std::size_t kMaxEventBytes = 120 * 1024;
+/// Words of a command line or lines of a policy that an event repeats, in bytes.
+inline constexpr std::size_t kMaxRepeatedBytes = 32 * 1024;
 
 inline constexpr int kMaxCourierStarts = 5;
 /// A stage that says nothing for this long while it starts is given up.
