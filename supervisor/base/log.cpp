@@ -84,6 +84,17 @@ void log(Level level, std::string_view message) {
   out.log(levelOf(level), spdlog::string_view_t(safe.data(), safe.size()));
 }
 
+/// Marks and separators that change the direction or the line of what follows without being seen:
+/// U+061C, U+200E, U+200F, U+2028 to U+202E, U+2066 to U+2069. Source: Unicode UAX #9.
+static bool reordersText(std::string_view sequence) {
+  if (sequence == "\xd8\x9c") return true;
+  if (sequence.size() != 3 || sequence[0] != '\xe2') return false;
+  const auto middle = static_cast<unsigned char>(sequence[1]);
+  const auto last = static_cast<unsigned char>(sequence[2]);
+  if (middle == 0x80) return last == 0x8e || last == 0x8f || (last >= 0xa8 && last <= 0xae);
+  return middle == 0x81 && last >= 0xa6 && last <= 0xa9;
+}
+
 std::string escapeForTerminal(std::string_view text) {
   std::string safe;
   safe.reserve(text.size());
@@ -94,6 +105,11 @@ std::string escapeForTerminal(std::string_view text) {
   };
   while (!text.empty()) {
     const std::size_t length = utf8Length(text);
+    if (reordersText(text.substr(0, length))) {
+      for (const char byte : text.substr(0, length)) escape(static_cast<unsigned char>(byte));
+      text.remove_prefix(length);
+      continue;
+    }
     const auto first = static_cast<unsigned char>(text[0]);
     const bool control =
         (length == 1 && (first < 0x20 || first == 0x7f) && first != '\t') ||

@@ -1,5 +1,7 @@
 #include "supervisor/init/box_processes.h"
 
+#include <signal.h>
+
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
@@ -33,6 +35,15 @@ std::vector<pid_t> otherProcesses(const std::vector<pid_t>& known) {
     found.push_back(pid);
   }
   return found;
+}
+
+std::size_t killOtherProcesses(const std::vector<pid_t>& known) {
+  ::kill(-1, SIGSTOP);
+  const auto others = otherProcesses(known);
+  for (const pid_t pid : others) ::kill(pid, SIGKILL);
+  for (const pid_t pid : known)
+    if (pid > 0) ::kill(pid, SIGCONT);
+  return others.size();
 }
 
 }  // namespace warder::init

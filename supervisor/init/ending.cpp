@@ -28,10 +28,7 @@ void Supervisor::requestStop(const std::string& by, const json::object& details)
 }
 
 void Supervisor::killAgent() {
-  for (const pid_t pid : otherProcesses(ownStages())) {
-    ::kill(pid, SIGKILL);
-    ++killed_;
-  }
+  killed_ += killOtherProcesses(ownStages());
 }
 
 void Supervisor::agentEnded(const watch::Ended& ended) {
@@ -68,15 +65,29 @@ void Supervisor::endLeftovers() {
 
 void Supervisor::leftoversStep() {
   if (phase_ != Phase::Leftovers || !otherProcesses(ownStages()).empty()) return;
+  // Nobody was seen; nobody is there only if nobody is seen while nobody can move.
+  if (const auto hidden = killOtherProcesses(ownStages()); hidden > 0) {
+    killed_ += hidden;
+    return after(kLookAgain, [this] { leftoversStep(); });
+  }
   step_.cancel();
-  if (terminated_ > 0)
+  if (terminated_ + killed_ > 0)
     record({"agent.leftovers", {{"terminated", terminated_}, {"killed", killed_}}});
   // The grant ends with the agent; what the broker still has to say is heard until it closes.
   if (broker_.link) broker_.link->finishSending();
   phase_ = Phase::Harvest;
   // Nobody writes any more; the scribe takes what the pipes still hold and says outputs_closed.
-  if (scribe_.link) return scribe_.link->send({{"close_output", true}});
-  startHarvest();
+  if (!scribe_.link) return startHarvest();
+  scribe_.link->send({{"close_output", true}});
+  giveUpAfter(kClosingLimit, "take the rest of the agent's output");
+}
+
+/// A scribe that does not do its part in time must not keep the run from its end.
+void Supervisor::giveUpAfter(std::chrono::milliseconds limit, const std::string& duty) {
+  after(limit, [this, duty] {
+    base::log(base::Level::Error, "the scribe did not " + duty + " in time");
+    finish(false);
+  });
 }
 
 void Supervisor::startHarvest() {
@@ -90,10 +101,12 @@ void Supervisor::startHarvest() {
     base::log(base::Level::Error, started.error().sentence());
     record({"artifact.skipped", {{"path", "*"}, {"reason", started.error().sentence()}}});
     harvest_ = -1;
+    giveUpAfter(kClosingLimit, "read the harvest");
     return;  // the stream closes with `stream`, and the scribe says `harvested`
   }
   after(kHarvestLimit, [this] {
     if (harvest_ > 0) ::kill(harvest_, SIGKILL);
+    giveUpAfter(kClosingLimit, "read the harvest");
   });
 }
 
@@ -108,10 +121,7 @@ void Supervisor::harvestEnded() {
 
 void Supervisor::close() {
   phase_ = Phase::Closing;
-  after(kClosingLimit, [this] {
-    base::log(base::Level::Error, "the scribe did not store the outcome in time");
-    finish(false);
-  });
+  giveUpAfter(kClosingLimit, "store the outcome");
   if (!scribe_.link) return finish(false);
   record({"run.finished", {{"outcome", fold_.outcomeJson()}}, Durability::Outcome}, kFinishToken);
 }

@@ -70,6 +70,9 @@ Status Supervisor::readOrders() {
 
 void Supervisor::recordStart() {
   record({"run.started", describeStart(config_, orders_), Durability::Outcome}, kStartToken);
+  after(kClosingLimit, [this] {
+    setupFailed("spool", Error{Kind::Timeout, "the scribe did not store the start in time"});
+  });
 }
 
 void Supervisor::startCourier() {
@@ -103,6 +106,7 @@ void Supervisor::startCourier() {
 /// once (BC-101).
 void Supervisor::buildBox() {
   phase_ = Phase::Baseline;
+  step_.cancel();
   startCourier();
   if (auto made = makeNetworkAndBroker(); !made) return setupFailed("broker", made.error());
   if (auto made = makeRoot(); !made) return setupFailed("box", made.error());

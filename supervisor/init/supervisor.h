@@ -72,6 +72,7 @@ class Supervisor {
   void leftoversStep();
   void startHarvest();
   void harvestEnded();
+  void giveUpAfter(std::chrono::milliseconds limit, const std::string& duty);
   void close();
   void deliver();
   void finish(bool delivered);

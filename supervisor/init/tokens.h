@@ -20,7 +20,9 @@ inline constexpr std::chrono::milliseconds kStartLimit{10'000};
 /// Reading artifacts and making the patch, on every ending.
 inline constexpr std::chrono::milliseconds kHarvestLimit{120'000};
 inline constexpr std::chrono::milliseconds kBaselineLimit{600'000};
-/// From the outcome to its being on disk.
+/// Between two looks for processes that fork to escape.
+inline constexpr std::chrono::milliseconds kLookAgain{20};
+/// What the scribe may take for one duty: the start, the rest of the output, the outcome.
 inline constexpr std::chrono::milliseconds kClosingLimit{30'000};
 
 }  // namespace warder::init

@@ -46,11 +46,12 @@ constexpr const char* kEtcPaths[] = {"/etc/ld.so.cache",
 /// Parts of /proc that speak of the whole machine: shown read-only, or not at all. The lists are
 /// the ones that container engines agree on (OCI runtime specification, readonlyPaths,
 /// maskedPaths).
-constexpr const char* kKernelSettings[] = {"/proc/sys", "/proc/sysrq-trigger", "/proc/irq",
-                                           "/proc/bus", "/proc/fs"};
-constexpr const char* kKernelSecrets[] = {"/proc/kcore",       "/proc/keys",
-                                          "/proc/kmsg",        "/proc/timer_list",
-                                          "/proc/sched_debug", "/proc/latency_stats"};
+constexpr const char* kKernelSettings[] = {
+    "/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs", "/proc/pressure"};
+constexpr const char* kKernelSecrets[] = {
+    "/proc/kcore",       "/proc/keys",          "/proc/kmsg",       "/proc/timer_list",
+    "/proc/sched_debug", "/proc/latency_stats", "/proc/kpagecount", "/proc/kpageflags",
+    "/proc/kpagecgroup", "/proc/slabinfo",      "/proc/vmallocinfo"};
 constexpr const char* kDevices[] = {"null", "zero", "full", "random", "urandom", "tty"};
 
 class RootBuilder {
@@ -156,7 +157,7 @@ class RootBuilder {
   Status makeDevices() {
     for (const std::string name : kDevices) {
       if (auto made = writeFile("/dev/" + name, ""); !made) return made;
-      if (auto bound = bindMount({"/dev/" + name, at("/dev/" + name), false, true}); !bound)
+      if (auto bound = bindMount({"/dev/" + name, at("/dev/" + name), true, true}); !bound)
         return bound;
     }
     if (auto made = makeFolder("/dev/pts"); !made) return made;

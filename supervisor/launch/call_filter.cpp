@@ -1,5 +1,6 @@
 // The seccomp filter of the agent's world. Part of confine.h.
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <netinet/in.h>
@@ -7,6 +8,7 @@
 #include <seccomp.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 
 #include <array>
@@ -96,7 +98,11 @@ class Filter {
 
   void refuse(int code, const char* name, std::initializer_list<scmp_arg_cmp> arguments = {}) {
     const int call = ::seccomp_syscall_resolve_name(name);
-    if (call == __NR_SCMP_ERROR) return;  // older than this libseccomp, or not on this machine
+    if (call == __NR_SCMP_ERROR) return;  // not on this machine
+    refuse(code, call, arguments);
+  }
+
+  void refuse(int code, int call, std::initializer_list<scmp_arg_cmp> arguments) {
     const auto count = static_cast<unsigned>(arguments.size());
     const int added =
         ::seccomp_rule_add_array(context_.get(), SCMP_ACT_ERRNO(static_cast<unsigned>(code)), call,
@@ -150,9 +156,38 @@ Status allowListSockets() {
   return {};
 }
 
+/// Which argument of a call is a mode, and which its flags where only O_CREAT makes it one.
+struct ModeCall {
+  int number;
+  unsigned mode;
+  int flags = -1;
+};
+constexpr int kFchmodat2 = 452;      // Linux 6.6, the same everywhere; libseccomp 2.5 has no name
+constexpr int kTmpfile = 020000000;  // O_TMPFILE without O_DIRECTORY
+constexpr ModeCall kModeCalls[] = {
+    {SCMP_SYS(chmod), 1}, {SCMP_SYS(fchmod), 1},  {SCMP_SYS(fchmodat), 2}, {kFchmodat2, 2},
+    {SCMP_SYS(mkdir), 1}, {SCMP_SYS(mkdirat), 2}, {SCMP_SYS(mknod), 1},    {SCMP_SYS(mknodat), 2},
+    {SCMP_SYS(creat), 1}, {SCMP_SYS(open), 2, 1}, {SCMP_SYS(openat), 3, 2}};
+
+/// A set-user-id file in the workspace would be one on the machine too, where the workspace's mount
+/// flags do not hold.
+void refuseSetIdModes(Filter& filter) {
+  for (const auto& call : kModeCalls)
+    for (const scmp_datum_t bit : {S_ISUID, S_ISGID}) {
+      const scmp_arg_cmp mode{call.mode, SCMP_CMP_MASKED_EQ, bit, bit};
+      if (call.flags < 0) filter.refuse(EPERM, call.number, {mode});
+      if (call.flags < 0) continue;
+      // Without one of these the mode is not read, and may be anything.
+      for (const scmp_datum_t creates : {O_CREAT, kTmpfile}) {
+        const auto place = static_cast<unsigned>(call.flags);
+        filter.refuse(EPERM, call.number, {{place, SCMP_CMP_MASKED_EQ, creates, creates}, mode});
+      }
+    }
+}
+
 }  // namespace
 
-Status filterAgentCalls() {
+Status filterAgentCalls(bool may_use_openat2) {
   Filter filter;
   for (const char* name : kRefusedCalls) filter.refuse(EPERM, name);
   // clone3's flags are behind a pointer; ENOSYS makes libraries fall back to clone.
@@ -162,6 +197,8 @@ Status filterAgentCalls() {
     filter.refuse(EPERM, "clone", {SCMP_A0_64(SCMP_CMP_MASKED_EQ, bit, bit)});
   }
   filter.refuse(EPERM, "prlimit64", {SCMP_A0_32(SCMP_CMP_NE, 0)});
+  refuseSetIdModes(filter);
+  if (!may_use_openat2) filter.refuse(ENOSYS, "openat2");
   if (auto loaded = filter.load(); !loaded) return loaded;
   return allowListSockets();
 }

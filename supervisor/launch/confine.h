@@ -35,8 +35,10 @@ int landlockAbi();
 /// System calls that an agent has no business with: other socket families than UNIX, INET, INET6
 /// and route netlink, namespaces, mounts, ptrace and its kin, keyrings, bpf, perf, io_uring,
 /// userfaultfd, limits of other processes, foreign architectures. Refused with an errno, never with
-/// a kill, so that programs can fall back.
-base::Status filterAgentCalls();
+/// a kill, so that programs can fall back. Modes with set-user-id or set-group-id are refused;
+/// those of openat2 lie behind a pointer, so that call looks unknown unless it is our own
+/// harvest's.
+base::Status filterAgentCalls(bool may_use_openat2 = false);
 
 /// Turns this process into a service of the supervisor: uid and gid where `uid` is not 0, no
 /// capabilities, no new privileges.

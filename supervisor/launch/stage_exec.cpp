@@ -186,7 +186,7 @@ class ExecStage {
     return base::setCloseOnExec(base::kControlFd, false);
   }
 
-  Status filterCalls() { return filterAgentCalls(); }
+  Status filterCalls() { return filterAgentCalls(plan_.own_stage); }
 
   int execute() {
     std::vector<char*> argv, environment;

@@ -1,6 +1,7 @@
 // Each wall is put up in a child process, which then tries to get past it.
 #include "supervisor/launch/confine.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <linux/netlink.h>
 #include <netinet/in.h>
@@ -11,6 +12,7 @@
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -111,6 +113,54 @@ TEST(CallFilter, LetsAProcessSetItsOwnLimitsButNotAnothers) {
                   }))
                 return 2;
               return 0;
+            }),
+            0);
+}
+
+TEST(CallFilter, RefusesEveryWayToASetIdFile) {
+  EXPECT_EQ(
+      failedTry([] {
+        char name[] = "/tmp/warder-mode-XXXXXX";
+        const int file = ::mkstemp(name);
+        const std::string other = std::string(name) + "-2";
+        if (!filter()) return 100;
+        int failed = 0;
+        for (const mode_t mode : {04755U, 02755U, 06777U}) {
+          constexpr long kFchmodat2 = 452;
+          const char* path = other.c_str();
+          if (!failsWith(EPERM, [&] { return ::chmod(name, mode); })) failed = 1;
+          if (!failsWith(EPERM, [&] { return ::fchmod(file, mode); })) failed = 2;
+          if (!failsWith(EPERM, [&] { return ::fchmodat(AT_FDCWD, name, mode, 0); })) failed = 3;
+          if (!failsWith(EPERM, [&] { return ::syscall(kFchmodat2, AT_FDCWD, name, mode, 0); }))
+            failed = 4;
+          if (!failsWith(EPERM, [&] { return ::mkdir(path, mode); })) failed = 5;
+          if (!failsWith(EPERM, [&] { return ::open(path, O_CREAT | O_WRONLY, mode); })) failed = 6;
+          if (!failsWith(EPERM, [&] { return ::syscall(SYS_creat, path, mode); })) failed = 7;
+          if (!failsWith(EPERM, [&] { return ::open("/tmp", O_TMPFILE | O_WRONLY, mode); }))
+            failed = 8;
+          if (!failsWith(EPERM, [&] { return ::mknod(path, S_IFREG | mode, 0); })) failed = 9;
+          if (!failsWith(EPERM, [&] { return ::syscall(SYS_open, path, O_CREAT | O_RDWR, mode); }))
+            failed = 10;
+        }
+        if (!failsWith(ENOSYS, [&] { return ::syscall(SYS_openat2, 0, name, nullptr, 0); }))
+          failed = 11;
+        ::unlink(name);
+        return failed;
+      }),
+      0);
+}
+
+TEST(CallFilter, AllowsOrdinaryModesAndReadsNoModeWhereThereIsNone) {
+  EXPECT_EQ(failedTry([] {
+              char name[] = "/tmp/warder-mode-XXXXXX";
+              const int file = ::mkstemp(name);
+              if (!filter()) return 100;
+              int failed = 0;
+              if (::chmod(name, 01755) != 0) failed = 1;
+              if (::fchmod(file, 0644) != 0) failed = 2;
+              if (::syscall(SYS_openat, AT_FDCWD, name, O_RDONLY, 06777) < 0) failed = 3;
+              ::unlink(name);
+              return failed;
             }),
             0);
 }

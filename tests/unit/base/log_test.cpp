@@ -10,6 +10,14 @@ TEST(EscapeForTerminal, LeavesReadableTextAlone) {
   EXPECT_EQ(escapeForTerminal(text), text);
 }
 
+TEST(EscapeForTerminal, ShowsMarksThatReorderOrBreakALineUnseen) {
+  EXPECT_EQ(escapeForTerminal("a\u202eb"), "a\\xe2\\x80\\xaeb");
+  EXPECT_EQ(escapeForTerminal("\u2028"), "\\xe2\\x80\\xa8");
+  EXPECT_EQ(escapeForTerminal("\u2069"), "\\xe2\\x81\\xa9");
+  EXPECT_EQ(escapeForTerminal("\u061c"), "\\xd8\\x9c");
+  EXPECT_EQ(escapeForTerminal("\u2027\u202f\u2065\u206a"), "\u2027\u202f\u2065\u206a");
+}
+
 TEST(EscapeForTerminal, TakesTheTeethOutOfEscapeSequencesAndForgedLines) {
   EXPECT_EQ(escapeForTerminal("\x1b[2J"), "\\x1b[2J");
   EXPECT_EQ(escapeForTerminal("one\nwarder[init] info: all is well"),
