@@ -10,6 +10,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <list>
 
+#include "secrets/secret_check.h"
 #include "secrets/session.h"
 #include "supervisor/base/log.h"
 
@@ -24,14 +25,40 @@ using boost::system::error_code;
 
 struct Broker::State : std::enable_shared_from_this<State> {
   State(asio::any_io_executor where, Options given)
-      : executor(std::move(where)), options(std::move(given)) {}
+      : executor(std::move(where)),
+        options(std::move(given)),
+        gate(options.emit),
+        emit([this](base::Event event) { pass(std::move(event)); }),
+        release_timer(executor) {}
 
   asio::any_io_executor executor;
   Options options;
+  EventGate gate;
+  base::Emit emit;  // through the gate: what doors emit by
+  asio::steady_timer release_timer;
+  bool release_planned = false;
   std::list<Door> doors;  // addresses stay
   std::list<tcp::acceptor> acceptors;
   std::size_t serving = 0;
   std::size_t refusing = 0;
+
+  void pass(base::Event event) {
+    gate.pass(std::move(event), EventGate::Clock::now());
+    planRelease();
+  }
+
+  /// What the gate keeps is told when its second is over, also when nothing more happens.
+  void planRelease() {
+    if (release_planned || !gate.holds()) return;
+    release_planned = true;
+    release_timer.expires_after(kRefusalWindow);
+    release_timer.async_wait([self = shared_from_this()](error_code failure) {
+      self->release_planned = false;
+      if (failure) return;
+      self->gate.release(EventGate::Clock::now());
+      self->planRelease();
+    });
+  }
 
   void take(tcp::socket socket, const Door* door) {
     auto connection = net::plainConnection(std::move(socket));
@@ -41,19 +68,20 @@ struct Broker::State : std::enable_shared_from_this<State> {
     ++(this->*count);
     auto over = [self = shared_from_this(), count](const std::exception_ptr& problem) {
       --((*self).*count);
-      if (problem) logProblem(problem);
+      if (problem) self->logProblem(problem);
     };
     auto work = full ? refuseConnection(std::move(connection), door)
                      : serveConnection(std::move(connection), door);
     asio::co_spawn(executor, std::move(work), std::move(over));
   }
 
-  static void logProblem(const std::exception_ptr& problem) {
+  void logProblem(const std::exception_ptr& problem) const {
     try {
       std::rethrow_exception(problem);
     } catch (const std::exception& e) {
-      base::log(base::Level::Error,
-                std::string("a connection ended by an error of ours: ") + e.what());
+      std::string text = std::string("a connection ended by an error of ours: ") + e.what();
+      gate.clean(text);
+      base::log(base::Level::Error, text);
     }
   }
 };
@@ -88,6 +116,11 @@ Broker::~Broker() {
     error_code ignored;
     acceptor.close(ignored);
   }
+  state_->release_timer.cancel();
+}
+
+void Broker::tellKept() {
+  state_->gate.release(EventGate::Clock::time_point::max());
 }
 
 namespace {
@@ -115,14 +148,13 @@ Status Broker::addDoor(Grant grant, SecretBytes secret) {
   for (const int fd : grant.listener_fds) listeners.emplace_back(fd);
   auto provider = providerNamed(grant.provider);
   if (!provider) return provider.error();
-  for (const NotKey& kind : provider->not_keys)
-    if (secret.reveal().starts_with(kind.prefix))
-      return Error{Kind::Config, "the secret \"" + grant.name + "\" " + kind.sentence};
+  if (auto fine = checkKind(secret, grant.name, *provider); !fine) return fine.error();
   auto credential = InjectedHeader::make(provider->inject_header, secret);
   if (!credential) return credential.error();
-  const Door& door = state_->doors.emplace_back(Door{std::move(grant), std::move(*provider),
-                                                     std::move(*credential), state_->options.policy,
-                                                     state_->options.limits, state_->options.emit});
+  const Door& door = state_->doors.emplace_back(
+      Door{std::move(grant), std::move(*provider), std::move(*credential), state_->options.policy,
+           state_->options.limits, state_->emit, state_->gate});
+  state_->gate.hide(door.credential.secret(), door.grant.placeholder);
   for (auto& listener : listeners) {
     auto acceptor = acceptorOf(state_->executor, std::move(listener));
     if (!acceptor) return acceptor.error();

@@ -13,7 +13,7 @@ class Broker {
   struct Options {
     policies::Policy policy;
     BrokerLimits limits;
-    base::Emit emit;
+    base::Emit emit;  // is given no event that holds a secret (event_gate.h)
   };
 
   Broker(boost::asio::any_io_executor executor, Options options);
@@ -24,6 +24,8 @@ class Broker {
   /// Serves a grant on sockets that listen already; takes the descriptors that the grant names.
   /// Errors: Config for an unknown provider or a secret that is no key of it; Kernel.
   base::Status addDoor(Grant grant, SecretBytes secret);
+  /// Emits what is kept back of a flood of refusals, at the end.
+  void tellKept();
 
  private:
   struct State;

@@ -5,6 +5,7 @@
 
 #include "policies/policy.h"
 #include "secrets/broker_config.h"
+#include "secrets/event_gate.h"
 #include "secrets/provider.h"
 #include "secrets/secret_bytes.h"
 #include "supervisor/base/event.h"
@@ -28,7 +29,8 @@ struct Door {
   InjectedHeader credential;
   const policies::Policy& policy;
   const BrokerLimits& limits;
-  const base::Emit& emit;
+  const base::Emit& emit;  // through the gate
+  const EventGate& gate;
 };
 
 }  // namespace warder::secrets

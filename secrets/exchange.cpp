@@ -20,7 +20,12 @@ std::int64_t millisecondsBetween(std::chrono::steady_clock::time_point from,
 
 Exchange::Exchange(const Door& door, ClientSide& client, const RequestHead& head,
                    const Target& target)
-    : door_(door), client_(client), head_(head), target_(target), request_body_(head.framing) {}
+    : door_(door),
+      client_(client),
+      head_(head),
+      target_(target),
+      request_body_(head.framing),
+      request_model_([gate = &door.gate](std::string& text) { gate->clean(text); }) {}
 
 asio::awaitable<ExchangeEnd> Exchange::run(const Route* route) {
   route_ = route;
@@ -65,6 +70,7 @@ asio::awaitable<bool> Exchange::sendHead() {
 /// The first cause counts: once upload() has found the agent at fault, what its cancellation does
 /// to download() says nothing about the upstream.
 void Exchange::failUpstream(std::string why, std::string sentence) {
+  door_.gate.clean(sentence);  // it goes to the agent too
   if (!failure_ && !client_gone_ && request_fault_.empty())
     failure_ = Failure{std::move(why), std::move(sentence)};
 }

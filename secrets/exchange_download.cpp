@@ -122,7 +122,7 @@ asio::awaitable<bool> Exchange::passHead() {
   const bool events = isEventStream(answer_);
   scrubber_.emplace(door_.credential.secret(), door_.grant.placeholder,
                     events ? Scrubber::Mode::Events : Scrubber::Mode::Window);
-  meter_.emplace(events);
+  meter_.emplace(events, [gate = &door_.gate](std::string& text) { gate->clean(text); });
   const std::string text = clientHead(answer_, client_framing_);
   answer_started_ = true;
   const bool written = co_await writeToClient(asio::buffer(text));

@@ -10,7 +10,7 @@ using boost::system::error_code;
 
 namespace {
 
-constexpr std::size_t kMaxText = 256;
+constexpr std::size_t kMaxText = 1'024;
 constexpr std::size_t kMaxPathDepth = 4;
 constexpr std::size_t kMaxNesting = 256;
 

@@ -9,7 +9,7 @@
 
 namespace warder::secrets {
 
-/// A value at a path: a number that is a whole one and not negative, or a text (its first 256
+/// A value at a path: a number that is a whole one and not negative, or a text (its first 1024
 /// bytes).
 struct JsonValue {
   std::optional<std::uint64_t> number;

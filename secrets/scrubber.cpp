@@ -3,39 +3,20 @@
 #include <algorithm>
 #include <span>
 
+#include "secrets/key_forms.h"
+
 namespace warder::secrets {
 
-namespace {
-
-std::string sameLength(std::string_view placeholder, std::size_t length) {
-  std::string text(placeholder.substr(0, length));
-  text.resize(length, '*');
-  return text;
-}
-
-std::size_t replaceAll(std::string_view secret, std::string_view replacement,
-                       std::span<char> text) {
-  std::size_t hits = 0;
-  if (secret.empty()) return hits;
-  auto at = text.begin();
-  for (;;) {
-    at = std::search(at, text.end(), secret.begin(), secret.end());
-    if (at == text.end()) return hits;
-    at = std::copy(replacement.begin(), replacement.end(), at);
-    ++hits;
-  }
-}
-
-}  // namespace
-
 Scrubber::Scrubber(std::string_view secret, std::string_view placeholder, Mode mode)
-    : secret_(secret), replacement_(sameLength(placeholder, secret.size())), mode_(mode) {}
+    : secret_(secret),
+      replacement_(replacementOf(placeholder, secret.size())),
+      mode_(mode),
+      window_(secret.empty() ? 0 : secret.size() * kLongestForm - 1) {}
 
 void Scrubber::push(std::string_view bytes, WipedBytes& out) {
-  const std::size_t overlap = secret_.empty() ? 0 : secret_.size() - 1;
-  const std::size_t start = held_.size() - std::min(held_.size(), overlap);
+  const std::size_t start = held_.size() - std::min(held_.size(), window_);
   append(held_, bytes);
-  hits_ += replaceAll(secret_, replacement_, std::span(held_).subspan(start));
+  hits_ += replaceKey(secret_, replacement_, std::span(held_).subspan(start));
   const std::size_t count = passable();
   append(out, viewOf(held_).substr(0, count));
   dropFront(held_, count);
@@ -49,8 +30,7 @@ void Scrubber::finish(WipedBytes& out) {
 
 /// In Events mode an event ends at a blank line; a secret holds no line feed, so none can cross it.
 std::size_t Scrubber::passable() {
-  const std::size_t window =
-      held_.size() - std::min(held_.size(), secret_.empty() ? 0 : secret_.size() - 1);
+  const std::size_t window = held_.size() - std::min(held_.size(), window_);
   if (mode_ == Mode::Window) return window;
   const std::string_view held = viewOf(held_);
   std::size_t end = 0;
@@ -70,8 +50,8 @@ std::size_t Scrubber::passable() {
 
 bool scrubWhole(std::string_view secret, std::string_view placeholder, WipedBytes& text,
                 std::size_t length) {
-  const std::string replacement = sameLength(placeholder, secret.size());
-  return replaceAll(secret, replacement, std::span(text).first(length)) > 0;
+  const std::string replacement = replacementOf(placeholder, secret.size());
+  return replaceKey(secret, replacement, std::span(text).first(length)) > 0;
 }
 
 }  // namespace warder::secrets

@@ -14,11 +14,12 @@ inline constexpr std::size_t kMaxHeldEvent = 65'536;
 class Scrubber {
  public:
   /// `Events`: server-sent events; whole events pass at once, what is unfinished waits. `Window`:
-  /// the last (secret's length - 1) bytes wait.
+  /// the last bytes wait, one less than the longest spelling of the secret has.
   enum class Mode { Window, Events };
 
-  /// `secret` must outlive the scrubber. The replacement is made as long as the secret, so that
-  /// lengths which were announced stay true.
+  /// `secret` must outlive the scrubber. It is found in every spelling that key_forms.h knows, and
+  /// what replaces it is as long as what stood there, so that lengths which were announced stay
+  /// true.
   Scrubber(std::string_view secret, std::string_view placeholder, Mode mode);
 
   /// Appends to `out` what may pass now.
@@ -34,6 +35,7 @@ class Scrubber {
   std::string_view secret_;
   std::string replacement_;
   Mode mode_;
+  std::size_t window_;  // bytes in which an unfinished secret may stand
   WipedBytes held_;
   std::size_t looked_ = 0;  // bytes of held_ in which no event ends
   std::size_t hits_ = 0;

@@ -155,12 +155,14 @@ class Session {
 
   void emitDenied(const Refusal& refusal, const RequestHead& head, const Target& target) {
     const Upstream& to = door_.grant.upstream;
+    std::string path = target.path;
+    door_.gate.clean(path);  // before it is cut
     door_.emit({"broker.denied",
                 {{"grant", door_.grant.name},
                  {"method", head.method},
                  {"host", to.host},
                  {"port", to.port},
-                 {"path", target.path.substr(0, 256)},
+                 {"path", path.substr(0, 256)},
                  {"rule", refusal.rule},
                  {"reason", refusal.sentence}}});
   }

@@ -90,6 +90,7 @@ int serve(int control) {
   stopWithInit(context, descriptor);
   if (auto ready = base::sayReady(control); !ready) return 1;
   context.run();
+  broker.tellKept();
   return 0;
 }
 

@@ -14,25 +14,36 @@ std::string plainName(std::string_view text) {
   return name;
 }
 
-ModelScan::ModelScan()
-    : scan_([this](std::string_view path, const JsonValue& value) {
-        if (path == "model" && !value.number) model_ = plainName(value.text);
+namespace {
+
+std::string cleanName(std::string_view text, const CleanText& clean) {
+  std::string name(text);
+  if (clean) clean(name);
+  return plainName(name);
+}
+
+}  // namespace
+
+ModelScan::ModelScan(CleanText clean)
+    : clean_(std::move(clean)), scan_([this](std::string_view path, const JsonValue& value) {
+        if (path == "model" && !value.number) model_ = cleanName(value.text, clean_);
       }) {}
 
 void ModelScan::feed(std::string_view bytes) {
   if (model_.empty()) scan_.feed(bytes);
 }
 
-UsageMeter::UsageMeter(bool streamed)
+UsageMeter::UsageMeter(bool streamed, CleanText clean)
     : streamed_(streamed),
+      clean_(std::move(clean)),
       scan_([this](std::string_view path, const JsonValue& value) { take(path, value); }) {}
 
 /// A whole answer holds "usage" and "model"; a stream holds them in message_start's "message" and
 /// later, cumulative, in message_delta's "usage".
 void UsageMeter::take(std::string_view path, const JsonValue& value) {
-  if (path == "error.type" && !value.number) error_ = plainName(value.text);
+  if (path == "error.type" && !value.number) error_ = cleanName(value.text, clean_);
   if (path.starts_with("message.")) path.remove_prefix(8);
-  if (path == "model" && !value.number) model_ = plainName(value.text);
+  if (path == "model" && !value.number) model_ = cleanName(value.text, clean_);
   if (!value.number || !path.starts_with("usage.")) return;
   path.remove_prefix(6);
   std::uint64_t* counter = path == "input_tokens"                  ? &usage_.input

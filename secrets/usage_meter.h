@@ -1,6 +1,7 @@
 // Reads what a call used out of the answer that streams by (Anthropic's dialect). Never delays or
 // changes a byte; constant memory.
 #pragma once
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -10,14 +11,19 @@
 
 namespace warder::secrets {
 
+/// Takes secrets out of a text before it is made plain and cut: afterwards they could be readable
+/// and yet not be recognised.
+using CleanText = std::function<void(std::string&)>;
+
 /// The model that a request names, from its JSON body as it streams by.
 class ModelScan {
  public:
-  ModelScan();
+  explicit ModelScan(CleanText clean = {});
   void feed(std::string_view bytes);
   const std::string& model() const { return model_; }
 
  private:
+  CleanText clean_;
   std::string model_;
   JsonScan scan_;
 };
@@ -25,7 +31,7 @@ class ModelScan {
 class UsageMeter {
  public:
   /// `streamed`: the answer is server-sent events, else one JSON document.
-  explicit UsageMeter(bool streamed);
+  explicit UsageMeter(bool streamed, CleanText clean = {});
   void feed(std::string_view bytes);
 
   bool streamed() const { return streamed_; }
@@ -40,6 +46,7 @@ class UsageMeter {
   void endLine();
 
   bool streamed_;
+  CleanText clean_;
   Usage usage_;
   std::string model_;
   std::string error_;

@@ -4,6 +4,7 @@
 
 #include <future>
 
+#include "supervisor/base/wire.h"
 #include "tests/support/broker_thread.h"
 #include "tests/support/loopback_upstream.h"
 
@@ -55,7 +56,8 @@ TEST_F(Broker, TurnsThePlaceholderIntoTheKey) {
   BrokerThread broker(setupFor(upstream));
   DoorClient client(broker.port());
   const std::string body = "{\"model\":\"claude-opus-4-5\",\"x\":\"" + broker.placeholder() + "\"}";
-  client.send(broker.request(body, "anthropic-beta: a\r\nAuthorization: Bearer mine\r\n"));
+  client.send(broker.request(
+      body, "anthropic-beta: a\r\nAuthorization: Bearer " + broker.placeholder() + "\r\n"));
   const auto got = client.readAnswer();
   EXPECT_EQ(got.status, 200);
   EXPECT_THAT(got.head, HasSubstr("request-id: r1\r\n"));
@@ -107,6 +109,7 @@ TEST_F(Broker, NeverSendsWhatItRefuses) {
       {"GET /v1/messages" + host + key + "\r\n", 403},
       {"POST /v1/messages" + host + "x-api-key: " + kKey + "\r\nContent-Length: 2\r\n\r\n{}", 403},
       {"POST /v1/messages" + host + "Content-Length: 2\r\n\r\n{}", 403},
+      {"POST /v1/messages" + host + key + "Authorization: Bearer mine\r\n\r\n", 403},
       {"POST /v1/../v1/messages" + host + key + "\r\n", 400},
       {"POST http://evil.example/v1/messages" + host + key + "\r\n", 400},
       {"CONNECT evil.example:443" + host + "\r\n", 400},
@@ -241,6 +244,77 @@ TEST_F(Broker, TakesASecretThatTheUpstreamEchoesOutOfHeadsAndBodies) {
   EXPECT_EQ(stream.readAnswer().body,
             "event: x\ndata: " + replaced + "\n\ndata: unfinished " + replaced);
   EXPECT_THAT(broker.allEvents(), Not(HasSubstr("REALKEY")));
+}
+
+/// As a JSON text may spell it.
+std::string jsonEscaped(std::string_view text, const char* form) {
+  std::string out;
+  for (const char c : text) {
+    char spelled[8];
+    std::snprintf(spelled, sizeof spelled, form, static_cast<unsigned>(c));
+    out += c == '-' || c == 'R' ? std::string(spelled) : std::string(1, c);
+  }
+  return out;
+}
+
+TEST_F(Broker, TakesASecretThatIsEchoedWithEscapesOutOfEventsAndAnswers) {
+  // BC-031: a reader that decodes JSON, the broker's own meter first, must not find it.
+  const std::string echoes[] = {jsonEscaped(kKey, "\\u%04x"), jsonEscaped(kKey, "\\u%04X"),
+                                jsonEscaped(kKey, "\\\\u%04x"), "%73" + kKey.substr(1)};
+  LoopbackUpstream upstream(ca_.issue(), [&](Peer& peer) {
+    while (const auto request = peer.readRequest()) {
+      const std::string& echo = echoes[request->body[1] - '0'];
+      const std::string document = "{\"type\":\"error\",\"model\":\"" + echo +
+                                   "\",\"error\":{\"type\":\"" + echo + "\",\"message\":\"no " +
+                                   echo + "\"}}";
+      const std::string events = "event: message_start\ndata: {\"message\":{\"model\":\"" + echo +
+                                 "\"}}\n\nevent: error\ndata: " + document + "\n\n";
+      const bool streamed = request->body[0] == 's';
+      const std::string& body = streamed ? events : document;
+      peer.write("HTTP/1.1 " + std::string(streamed ? "200 OK" : "400 Bad Request") +
+                 "\r\nContent-Type: " + (streamed ? "text/event-stream" : "application/json") +
+                 "\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n");
+      for (std::size_t at = 0; at < body.size(); at += 7) peer.write(body.substr(at, 7));
+    }
+  });
+  BrokerThread broker(setupFor(upstream));
+  const std::string replaced = broker.placeholder().substr(0, kKey.size());
+  for (const std::string kind : {"j", "s"}) {
+    for (const int form : {0, 1, 2, 3}) {
+      DoorClient client(broker.port());
+      client.send(broker.request(kind + std::to_string(form)));
+      const auto got = client.readAnswer();
+      const auto call = broker.event("llm.call");
+      EXPECT_THAT(base::json::serialize(call),
+                  AllOf(Not(HasSubstr("EALKEY")), Not(HasSubstr("0123456789"))))
+          << kind << form;
+      if (form < 2) {
+        EXPECT_EQ(std::string(call.at("model").as_string()), replaced) << kind << form;
+        EXPECT_EQ(std::string(call.at("error").as_string()), replaced) << kind << form;
+      }
+      if (form == 2) continue;  // what JSON reads as plain text is not decoded for the agent
+      EXPECT_THAT(got.body, Not(HasSubstr("EALKEY"))) << kind << form;
+      EXPECT_TRUE(kind == "s" || base::parseJson(got.body)) << got.body;
+    }
+  }
+}
+
+TEST_F(Broker, TellsAFloodOfRefusalsInFewEventsAndLosesCountOfNone) {
+  LoopbackUpstream upstream(ca_.issue(), saying(answer("{}")));
+  BrokerThread broker(setupFor(upstream));
+  DoorClient client(broker.port());
+  for (int i = 0; i < 60; ++i) {
+    client.send("GET /api/hello HTTP/1.1\r\nHost: a\r\n\r\n");
+    EXPECT_EQ(client.readAnswer().status, 404);
+  }
+  std::size_t told = 0;
+  for (std::size_t counted = 0; counted < 60; ++told) {  // the last comes when its second is over
+    const auto denied = broker.event("broker.denied");
+    const auto* suppressed = denied.if_contains("suppressed");
+    counted += 1 + (suppressed != nullptr ? suppressed->to_number<std::size_t>() : 0);
+    EXPECT_LE(counted, 60u);
+  }
+  EXPECT_GE(told, 21u);
 }
 
 TEST_F(Broker, RefusesAnEncodedAnswerBecauseItCouldNotBeScrubbed) {

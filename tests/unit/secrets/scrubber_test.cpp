@@ -7,6 +7,7 @@ namespace {
 
 constexpr std::string_view kSecret = "sk-ant-api03-REALREALREAL";
 constexpr std::string_view kPlaceholder = "sk-ant-api03-placeholder-that-is-longer";
+constexpr std::size_t kWindow = kSecret.size() * 6 - 1;  // all of it as \uXXXX, less one byte
 const std::string kReplaced(kPlaceholder.substr(0, kSecret.size()));
 
 std::string passed(Scrubber& scrubber, std::string_view bytes) {
@@ -38,6 +39,57 @@ TEST(Scrubber, ReplacesTheSecretAtEveryCutOfTheStream) {
   }
 }
 
+/// `every`: 1 for each character, 2 for every second.
+std::string escaped(std::string_view text, const char* form, std::size_t every = 1) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    char spelled[8];
+    std::snprintf(spelled, sizeof spelled, form, static_cast<unsigned>(text[i]));
+    out += i % every == 0 ? std::string(spelled) : std::string(1, text[i]);
+  }
+  return out;
+}
+
+TEST(Scrubber, ReplacesTheSecretInEverySpellingAtEveryCutOfTheStream) {
+  std::string text, wanted;
+  const std::string_view with = kReplaced;
+  for (const char* form : {"\\u%04x", "\\u%04X", "%%%02x", "%%%02X"}) {
+    for (const std::size_t every : {1U, 2U, 3U}) {
+      text += "{\"a\":\"" + escaped(kSecret, form, every) + "\"}";
+      wanted += "{\"a\":\"" + escaped(with, form[0] == '%' ? "%%%02x" : "\\u%04x", every) + "\"}";
+    }
+  }
+  for (const auto mode : {Scrubber::Mode::Window, Scrubber::Mode::Events}) {
+    for (std::size_t size = 1; size <= 400; ++size) {
+      Scrubber scrubber(kSecret, kPlaceholder, mode);
+      std::string out;
+      for (std::size_t at = 0; at < text.size(); at += size)
+        out += passed(scrubber, std::string_view(text).substr(at, size));
+      out += rest(scrubber);
+      ASSERT_EQ(scrubber.hits(), 12u) << size;
+      ASSERT_EQ(out, wanted) << size;
+    }
+  }
+}
+
+TEST(Scrubber, ReplacesASecretWithSlashesQuotesAndBackslashesAndKeepsTheirEscapes) {
+  constexpr std::string_view kOdd = "ab/cd\"ef\\gh";
+  const struct {
+    std::string text, wanted;
+  } cases[] = {
+      {"x" + std::string(kOdd) + "y", "xPPPPPPPPPPPy"},
+      {R"("ab\/cd\"ef\\gh")", R"("PP\/PP\"PP\\PP")"},
+      {R"("ab\u002fcd\"ef\\gh")", R"("PP\u0050PP\"PP\\PP")"},
+      {R"("ab\ncd")", R"("ab\ncd")"},
+      {R"(ab\u012fcd\"ef\\gh)", R"(ab\u012fcd\"ef\\gh)"},  // another character
+  };
+  for (const auto& one : cases) {
+    Scrubber scrubber(kOdd, std::string(40, 'P'), Scrubber::Mode::Window);
+    std::string out = passed(scrubber, one.text);
+    EXPECT_EQ(out + rest(scrubber), one.wanted);
+  }
+}
+
 TEST(Scrubber, KeepsLengthsTrueForShortPlaceholdersToo) {
   Scrubber scrubber(kSecret, "short", Scrubber::Mode::Window);
   std::string out = passed(scrubber, std::string(kSecret));
@@ -51,7 +103,7 @@ TEST(Scrubber, HoldsBackAFixedWindowWhateverTheBytesAre) {
   const std::string other(20, 'x');
   for (const std::string& tail : {prefix, other}) {
     Scrubber scrubber(kSecret, kPlaceholder, Scrubber::Mode::Window);
-    EXPECT_EQ(passed(scrubber, std::string(100, '.') + tail).size(), 120 - (kSecret.size() - 1));
+    EXPECT_EQ(passed(scrubber, std::string(1000, '.') + tail).size(), 1020 - kWindow);
   }
 }
 
@@ -70,10 +122,9 @@ TEST(Scrubber, BoundsWhatItHoldsOfOneEvent) {
   Scrubber at_most(kSecret, kPlaceholder, Scrubber::Mode::Events);
   EXPECT_EQ(passed(at_most, std::string(kMaxHeldEvent, 'x')), "");
   Scrubber over(kSecret, kPlaceholder, Scrubber::Mode::Events);
-  EXPECT_EQ(passed(over, std::string(kMaxHeldEvent + 1, 'x')).size(),
-            kMaxHeldEvent + 1 - (kSecret.size() - 1));
+  EXPECT_EQ(passed(over, std::string(kMaxHeldEvent + 1, 'x')).size(), kMaxHeldEvent + 1 - kWindow);
   EXPECT_EQ(passed(over, std::string(kSecret) + "\n\n"),
-            std::string(kSecret.size() - 1, 'x') + kReplaced + "\n\n");
+            std::string(kWindow, 'x') + kReplaced + "\n\n");
 }
 
 TEST(ScrubWhole, ReplacesInPlace) {
