@@ -19,6 +19,17 @@ constexpr std::array<std::string_view, 10> kHopByHop = {"connection",
                                                         "upgrade",
                                                         "http2-settings"};
 
+/// By these some servers act on another method, path or host than the one that was decided on.
+constexpr std::array<std::string_view, 6> kOverrides = {"x-original-url",         "x-rewrite-url",
+                                                        "x-http-method-override", "x-http-method",
+                                                        "x-method-override",      "forwarded"};
+
+/// Names with an underscore are read by some gateways as those with a dash: x_api_key.
+bool couldMislead(std::string_view lower_name) {
+  return lower_name.find('_') != std::string_view::npos || lower_name.starts_with("x-forwarded-") ||
+         std::find(kOverrides.begin(), kOverrides.end(), lower_name) != kOverrides.end();
+}
+
 bool isHopByHop(std::string_view lower_name) {
   return std::find(kHopByHop.begin(), kHopByHop.end(), lower_name) != kHopByHop.end();
 }
@@ -28,11 +39,27 @@ bool contains(const List& list, std::string_view name) {
   return std::find(list.begin(), list.end(), name) != list.end();
 }
 
+/// Does a client name itself by this header? Cookies and what is for a proxy only get removed.
+bool isCredential(const HeaderField& field, const Provider& provider) {
+  return sameName(field.name, provider.inject_header) || sameName(field.name, "authorization");
+}
+
 bool isPlaceholder(const HeaderField& field, const Grant& grant, const Provider& provider) {
   if (sameName(field.name, provider.inject_header)) return field.value == grant.placeholder;
   if (!sameName(field.name, "authorization") || field.value.size() < 7) return false;
   return sameName(std::string_view(field.value).substr(0, 7), "bearer ") &&
          std::string_view(field.value).substr(7) == grant.placeholder;
+}
+
+/// At least one credential, and each is the placeholder.
+bool hasOnlyPlaceholders(const AdmissionCase& request) {
+  bool found = false;
+  for (const HeaderField& field : request.head.fields) {
+    if (!isCredential(field, request.provider)) continue;
+    if (!isPlaceholder(field, request.grant, request.provider)) return false;
+    found = true;
+  }
+  return found;
 }
 
 Refusal refuse(std::string sentence) {
@@ -84,13 +111,11 @@ Admission admit(const AdmissionCase& request) {
     refusal.rule = decision.rule;
     return {nullptr, refusal};
   }
-  const bool credential = std::any_of(
-      head.fields.begin(), head.fields.end(),
-      [&](const auto& field) { return isPlaceholder(field, request.grant, request.provider); });
-  if (!credential)
+  if (!hasOnlyPlaceholders(request))
     return {nullptr, refuse("the credential is not the one that Warder gave to this run; send the "
                             "value of the environment's API key variable as " +
-                            provider.inject_header + " or as Authorization: Bearer")};
+                            provider.inject_header +
+                            " or as Authorization: Bearer, and no other credential beside it")};
   return {route, std::nullopt};
 }
 
@@ -103,7 +128,7 @@ std::string upstreamHead(const AdmissionCase& request) {
     const std::string name = lowerCase(field.name);
     const bool ours = name == "host" || name == "content-length" || name == "expect" ||
                       name == "accept-encoding" || name == provider.inject_header;
-    if (ours || isHopByHop(name) || contains(listed, name)) continue;
+    if (ours || isHopByHop(name) || couldMislead(name) || contains(listed, name)) continue;
     if (contains(provider.credential_headers, name)) continue;
     text += field.name + ": " + field.value + "\r\n";
   }

@@ -71,13 +71,37 @@ TEST_F(Admit, RefusesEveryCredentialButThePlaceholder) {
         std::string("x-api-key: sk-ant-api03-own\r\n"),
         "x-api-key: " + grant_.placeholder + "x\r\n", std::string("x-api-key:\r\n"),
         "Authorization: Basic " + grant_.placeholder + "\r\n",
-        "Authorization: " + grant_.placeholder + "\r\n",
-        "Cookie: " + grant_.placeholder + "\r\n"}) {
+        "Authorization: " + grant_.placeholder + "\r\n", "Cookie: " + grant_.placeholder + "\r\n",
+        "x_api_key: " + grant_.placeholder + "\r\n", key() + "Authorization: Bearer other\r\n",
+        "authorization: Basic x\r\n" + key(), key() + "X-Api-Key: sk-ant-api03-own\r\n",
+        key() + "Authorization:\r\n"}) {
     const Admission admission = admitted("POST /v1/messages", headers);
     ASSERT_TRUE(admission.refusal) << headers;
     EXPECT_EQ(admission.refusal->status, 403);
     EXPECT_EQ(admission.refusal->error_type, "permission_error");
   }
+}
+
+TEST_F(Admit, TakesThePlaceholderInMoreThanOneHeaderAndIgnoresCookies) {
+  EXPECT_EQ(
+      statusOf("POST /v1/messages", key() + "Authorization: Bearer " + grant_.placeholder + "\r\n"),
+      0);
+  EXPECT_EQ(statusOf("POST /v1/messages", key() + "Cookie: a=b\r\n"), 0);
+}
+
+TEST_F(Admit, RemovesWhatCouldMakeAServerSeeAnotherRequest) {
+  // BC-029: some gateways read a name with underscores as the one with dashes.
+  const std::string head =
+      headFor(key() +
+              "x_api_key: a\r\nTransfer_Encoding: chunked\r\nContent_Length: 9\r\nX_Y: 1\r\n"
+              "X-Original-URL: /a\r\nx-rewrite-url: /a\r\nX-HTTP-Method-Override: GET\r\n"
+              "X-Http-Method: GET\r\nX-Method-Override: GET\r\nForwarded: for=1\r\n"
+              "X-Forwarded-Host: a\r\nX-Forwarded-For: 1\r\nX-Forwarded-Prefix: /a\r\n"
+              "x-forward: kept\r\nx-app: cli\r\n");
+  EXPECT_EQ(head,
+            "POST /v1/messages?beta=true HTTP/1.1\r\nHost: api.anthropic.com\r\n"
+            "x-forward: kept\r\nx-app: cli\r\n"
+            "Accept-Encoding: identity\r\nConnection: close\r\n");
 }
 
 TEST_F(Admit, AsksThePolicyForWhatWillBeDialled) {
