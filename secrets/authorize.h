@@ -26,7 +26,8 @@ struct Admission {
 };
 
 /// All must agree: a route of the provider, the policy for what will be dialled, and the grant's
-/// placeholder as the only credential (once, or as more than one header). `path` of the policy is the one that the upstream sees.
+/// placeholder as the only credential (in one header or in several). `path` of the policy is the
+/// one that the upstream sees.
 struct AdmissionCase {
   const Grant& grant;
   const Provider& provider;
@@ -36,10 +37,10 @@ struct AdmissionCase {
 };
 Admission admit(const AdmissionCase& request);
 
-/// The head for the upstream, up to but without the injected line and the blank line. Hop-by-hop
-/// headers, every credential of the agent's and what could make a server see another method, path or
-/// header than the one decided on are gone, Host is the upstream's, the encoding asked
-/// for is identity.
+/// The head for the upstream, up to but without the injected line and the blank line. Gone are
+/// hop-by-hop headers, every credential of the agent's, and what could make a server see another
+/// method, path or header than the one decided on. Host is the upstream's, the encoding asked for
+/// is identity.
 std::string upstreamHead(const AdmissionCase& request);
 
 /// "host" or "host:port", IPv6 in brackets: as Host says it.

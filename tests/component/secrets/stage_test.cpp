@@ -88,6 +88,8 @@ class BrokerProcess {
     auto received = base::receiveMessage(control_.get());
     return received && *received ? (*received)->body : base::json::object{};
   }
+  /// As init does when the run is over: says no more, but listens.
+  void finishSending() { ::shutdown(control_.get(), SHUT_WR); }
   /// Closes the control socket, as init's end would; the exit code.
   int end() {
     control_.reset();
@@ -276,6 +278,26 @@ TEST(BrokerStage, SaysWhichSecretIsWrongAndNotWhatItIs) {
     EXPECT_THAT(text, Not(HasSubstr("hidden")));
     EXPECT_EQ(broker.end(), 1);
   }
+}
+
+TEST(BrokerStage, TellsBeforeItEndsWhatItKeptOfAFloodOfRefusals) {
+  BrokerProcess broker("https://localhost:1", "");
+  broker.giveSecret(randomKey());
+  EXPECT_TRUE(broker.message().contains("ready"));
+  DoorClient client(broker.port());
+  for (int i = 0; i < 30; ++i) {
+    client.send("GET /x HTTP/1.1\r\nHost: a\r\n\r\n");
+    EXPECT_EQ(client.readAnswer().status, 404);
+  }
+  broker.finishSending();
+  std::size_t counted = 0;
+  for (auto message = broker.message(); !message.empty(); message = broker.message()) {
+    const auto& data = message.at("event").at("data").as_object();
+    const auto* suppressed = data.if_contains("suppressed");
+    counted += 1 + (suppressed != nullptr ? suppressed->to_number<std::size_t>() : 0);
+  }
+  EXPECT_EQ(counted, 30u);
+  EXPECT_EQ(broker.end(), 0);
 }
 
 TEST(BrokerStage, EndsWhenInitIsGoneEvenBeforeItHasTheSecret) {
