@@ -1,5 +1,6 @@
 #include "collector/batch.h"
 
+#include "collector/sound_json.h"
 #include "supervisor/base/wire.h"
 #include "supervisor/journal/digest.h"
 
@@ -89,7 +90,7 @@ std::optional<BlobReference> blobOf(const EventLine& line) {
   }
   blob.digest = textOf(line.data, "sha256", 128);
   if (blob.digest.starts_with("sha256:")) blob.digest.erase(0, 7);
-  blob.bytes = numberOf(line.data, "bytes");
+  blob.bytes = static_cast<std::uint64_t>(soundNumber(line.data.if_contains("bytes")));
   if (!journal::isHexDigest(blob.digest) || blob.kind.empty()) return std::nullopt;
   return blob;
 }

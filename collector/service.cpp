@@ -78,7 +78,7 @@ Answer answerFor(const base::Error& error) {
     default:
       break;
   }
-  base::log(base::Level::Error, error.sentence());
+  base::log(base::Level::Error, "answered 503: " + error.sentence());
   Answer trouble = errorAnswer(503, "trouble", "the collector cannot store at the moment");
   trouble.headers.emplace_back("Retry-After", "5");
   return trouble;

@@ -5,6 +5,7 @@
 
 #include "collector/base64.h"
 #include "collector/service.h"
+#include "collector/sound_json.h"
 #include "supervisor/base/log.h"
 #include "supervisor/base/wire.h"
 #include "supervisor/journal/digest.h"
@@ -99,7 +100,7 @@ Service::Reply Service::open(AttemptKey key, Body* body) {
   auto read = co_await whole(body, kMaxOpening);
   if (read.refusal) co_return std::move(*read.refusal);
   const std::string& text = read.text;
-  const auto value = base::parseJson(text);
+  const auto value = readBack(text);
   if (!value || !value->is_object())
     co_return errorAnswer(400, "malformed", "the opening is not a JSON object");
   const json::object& object = value->get_object();

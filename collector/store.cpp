@@ -11,7 +11,7 @@ namespace warder::collector {
 
 namespace {
 
-constexpr int kSchemaVersion = 1;
+constexpr int kSchemaVersion = 2;
 
 constexpr const char* kTables = R"sql(
 CREATE TABLE attempts(
@@ -66,12 +66,32 @@ base::Result<std::unique_ptr<Store>> Store::open(const std::string& folder,
   if (!lock) return lock.error();
   auto blobs = BlobFolder::open(folder);
   if (!blobs) return blobs.error();
-  return guarded<std::unique_ptr<Store>>([&] {
+  return guarded<std::unique_ptr<Store>>("opening the database", [&] {
     std::unique_ptr<Store> store(
         new Store(std::move(*lock), std::move(*blobs), folder + "/collector.db", lease));
     store->makeTables(now);
     return store;
   });
+}
+
+/// Version 1 kept summaries that cannot be read again (infinite sums, texts cut within a character,
+/// deep outcomes) and outcomes that the journal does not have. The lines are the truth.
+void Store::refoldSummaries() {
+  std::vector<AttemptKey> keys;
+  {
+    Query query = database_.query("SELECT run, attempt FROM attempts");
+    while (query.next())
+      keys.push_back({query.text(0), static_cast<std::uint32_t>(query.number(1))});
+  }
+  for (const AttemptKey& key : keys) {
+    const json::object summary = foldSummary(database_, key);
+    const char* sql = summary.contains("finished_seq")
+                          ? "UPDATE attempts SET summary = ? WHERE run = ? AND attempt = ?"
+                          : "UPDATE attempts SET summary = ?, "
+                            "state = CASE state WHEN 'finished' THEN 'running' ELSE state END "
+                            "WHERE run = ? AND attempt = ?";
+    database_.query(sql).with(json::serialize(summary)).with(key.run).with(key.attempt).run();
+  }
 }
 
 void Store::makeTables(Moment now) {
@@ -80,10 +100,9 @@ void Store::makeTables(Moment now) {
   if (Query query = database_.query("PRAGMA user_version"); query.next()) version = query.number(0);
   if (version > kSchemaVersion)
     throw DatabaseError("the database was written by a newer collector", false);
-  if (version == 0) {
-    database_.run(kTables);
-    database_.run("PRAGMA user_version = 1");
-  }
+  if (version == 0) database_.run(kTables);
+  if (version == 1) refoldSummaries();
+  database_.run("PRAGMA user_version = 2");
   database_
       .query("UPDATE attempts SET lease_until_ms = max(lease_until_ms, ?) WHERE state = 'running'")
       .with(now + std::chrono::milliseconds(lease_).count())
@@ -93,7 +112,7 @@ void Store::makeTables(Moment now) {
 
 base::Result<OpenAnswer> Store::openAttempt(const AttemptKey& key, const Opening& opening,
                                             Moment now) {
-  return guarded<OpenAnswer>([&] {
+  return guarded<OpenAnswer>("opening an attempt", [&] {
     Transaction transaction(database_);
     database_
         .query(
@@ -122,7 +141,7 @@ base::Result<OpenAnswer> Store::openAttempt(const AttemptKey& key, const Opening
 }
 
 base::Status Store::touch(const AttemptKey& key, Moment now) {
-  auto touched = guarded<bool>([&] {
+  auto touched = guarded<bool>("renewing a lease", [&] {
     Transaction transaction(database_);
     const bool known = renewLease(database_, key, {now, lease_});
     transaction.commit();
@@ -134,7 +153,7 @@ base::Status Store::touch(const AttemptKey& key, Moment now) {
 }
 
 base::Result<std::size_t> Store::markLost(Moment now) {
-  return guarded<std::size_t>([&] {
+  return guarded<std::size_t>("looking for lost runs", [&] {
     std::size_t lost = 0;
     Transaction transaction(database_);
     Query query = database_.query(

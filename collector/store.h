@@ -75,6 +75,7 @@ class Store {
  private:
   Store(base::UniqueFd lock, BlobFolder blobs, const std::string& path, std::chrono::seconds lease);
   void makeTables(Moment now);
+  void refoldSummaries();
   void insertLines(const AttemptKey& key, const std::vector<EventLine>& lines, std::uint64_t acked);
   std::string differenceBelow(const AttemptKey& key, const std::vector<EventLine>& lines,
                               std::uint64_t acked);

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "collector/guarded.h"
+#include "collector/sound_json.h"
 #include "collector/store.h"
 #include "collector/summary.h"
 #include "supervisor/base/wire.h"
@@ -25,7 +26,9 @@ std::optional<Row> readRow(Database& database, const AttemptKey& key) {
   if (!query.with(key.run).with(key.attempt).next()) return std::nullopt;
   Row row;
   row.cursor = {static_cast<std::uint64_t>(query.number(0)), query.text(1)};
-  row.summary = json::parse(query.text(2)).as_object();
+  auto summary = readBack(query.text(2));
+  row.summary = summary && summary->is_object() ? std::move(summary->get_object())
+                                                : foldSummary(database, key);
   row.report_digest = query.text(3);
   row.receipt = query.text(4);
   return row;
@@ -46,6 +49,19 @@ std::uint64_t lastSeqOf(const json::object& report) {
 }
 
 }  // namespace
+
+json::object foldSummary(Database& database, const AttemptKey& key) {
+  json::object summary;
+  Query query =
+      database.query("SELECT line FROM events WHERE run = ? AND attempt = ? ORDER BY seq");
+  query.with(key.run).with(key.attempt);
+  while (query.next()) {
+    const std::string body = query.text(0) + "\n";
+    const auto lines = parseBatch(body, key);
+    if (lines && !lines->empty()) addToSummary(summary, lines->front());
+  }
+  return summary;
+}
 
 bool renewLease(Database& database, const AttemptKey& key, const Renewal& renewal) {
   Query query = database.query(
@@ -100,7 +116,7 @@ std::string Store::differenceBelow(const AttemptKey& key, const std::vector<Even
 
 base::Result<AppendAnswer> Store::append(const AttemptKey& key, const std::vector<EventLine>& lines,
                                          Moment now) {
-  return guarded<AppendAnswer>([&]() -> base::Result<AppendAnswer> {
+  return guarded<AppendAnswer>("storing events", [&]() -> base::Result<AppendAnswer> {
     using What = AppendAnswer::What;
     Transaction transaction(database_);
     auto row = readRow(database_, key);
@@ -191,7 +207,7 @@ base::Result<ReportAnswer> Store::putReport(const AttemptKey& key, std::string_v
   if (!parsed || !parsed->is_object())
     return base::Error{base::Kind::Config, "the report is not a JSON object"};
   const std::string digest = "sha256:" + journal::sha256Hex(text);
-  return guarded<ReportAnswer>([&]() -> base::Result<ReportAnswer> {
+  return guarded<ReportAnswer>("storing a report", [&]() -> base::Result<ReportAnswer> {
     Transaction transaction(database_);
     const auto row = readRow(database_, key);
     if (!row) return neverOpened();

@@ -1,5 +1,6 @@
 // What people and the page ask: lists, one run, its events.
 #include "collector/guarded.h"
+#include "collector/sound_json.h"
 #include "collector/store.h"
 
 namespace warder::collector {
@@ -9,6 +10,7 @@ namespace {
 constexpr int kRunsAtOnce = 100;
 constexpr std::size_t kEventBytesAtOnce = 1 << 20;
 
+/// One row; a row that cannot be read says so in `fault` and hides no other.
 // run, attempt, state, opened_ms, seen_ms, lost_ms, summary, receipt: in this order everywhere.
 json::object listItem(const Query& row) {
   json::object item{{"run_id", row.text(0)},
@@ -18,15 +20,20 @@ json::object listItem(const Query& row) {
                     {"seen", timeText(row.number(4))},
                     {"complete", !row.isNull(7)}};
   if (!row.isNull(5)) item["lost"] = timeText(row.number(5));
-  item["summary"] = json::parse(row.text(6));
+  auto summary = readBack(row.text(6));
+  if (summary && summary->is_object()) {
+    clampNumbers(summary->get_object());
+    item["summary"] = std::move(*summary);
+  } else {
+    item["summary"] = json::object();
+    item["fault"] = "what is kept as the summary of this run cannot be read";
+  }
   return item;
 }
 
 json::value parsedOrNull(const std::string& text) {
-  if (text.empty()) return nullptr;
-  boost::system::error_code failure;
-  json::value value = json::parse(text, failure);
-  return failure ? json::value(nullptr) : value;
+  auto value = readBack(text);
+  return value ? std::move(*value) : json::value(nullptr);
 }
 
 std::string lostSentence(const json::object& item) {
@@ -39,7 +46,7 @@ std::string lostSentence(const json::object& item) {
 }  // namespace
 
 base::Result<json::object> Store::listRuns(const std::string& before) {
-  return guarded<json::object>([&] {
+  return guarded<json::object>("listing the runs", [&] {
     Query query = database_.query(
         "SELECT a.run, a.attempt, a.state, a.opened_ms, a.seen_ms, a.lost_ms, a.summary, a.receipt "
         "FROM attempts a "
@@ -78,7 +85,7 @@ json::array Store::artifactsOf(const AttemptKey& key) {
 }
 
 base::Result<json::object> Store::describeRun(const std::string& run) {
-  return guarded<json::object>([&]() -> base::Result<json::object> {
+  return guarded<json::object>("describing the run " + run, [&]() -> base::Result<json::object> {
     Query row = database_.query(
         "SELECT run, attempt, state, opened_ms, seen_ms, lost_ms, summary, receipt, "
         "lease_until_ms, acked_seq, head, identity, key, report, report_sha256 "
@@ -107,7 +114,7 @@ base::Result<json::object> Store::describeRun(const std::string& run) {
 }
 
 base::Result<std::string> Store::events(const AttemptKey& key, std::uint64_t after) {
-  return guarded<std::string>([&]() -> base::Result<std::string> {
+  return guarded<std::string>("reading events", [&]() -> base::Result<std::string> {
     Query known = database_.query("SELECT 1 FROM attempts WHERE run = ? AND attempt = ?");
     if (!known.with(key.run).with(key.attempt).next())
       return base::Error{base::Kind::NotFound, "no such attempt"};
@@ -121,7 +128,7 @@ base::Result<std::string> Store::events(const AttemptKey& key, std::uint64_t aft
 }
 
 base::Result<std::string> Store::blobName(const AttemptKey& key, const std::string& digest) {
-  return guarded<std::string>([&]() -> base::Result<std::string> {
+  return guarded<std::string>("finding a blob", [&]() -> base::Result<std::string> {
     Query query = database_.query(
         "SELECT name FROM blob_references WHERE run = ? AND attempt = ? AND digest = ? LIMIT 1");
     if (!query.with(key.run).with(key.attempt).with(digest).next())

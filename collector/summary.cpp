@@ -1,6 +1,10 @@
 #include "collector/summary.h"
 
+#include <algorithm>
 #include <cmath>
+
+#include "collector/sound_json.h"
+#include "supervisor/journal/clean_text.h"
 
 namespace warder::collector {
 
@@ -10,18 +14,12 @@ constexpr std::size_t kMaxText = 1024;
 
 void copyText(json::object& summary, std::string_view as, const json::value* value) {
   if (value != nullptr && value->is_string())
-    summary[as] = std::string_view(value->get_string()).substr(0, kMaxText);
-}
-
-double number(const json::value* value) {
-  if (value == nullptr || !value->is_number()) return 0;
-  const double read = value->to_number<double>();
-  return std::isfinite(read) && read > 0 ? read : 0;
+    summary[as] = journal::cutUtf8(value->get_string(), kMaxText);
 }
 
 void add(json::object& summary, std::string_view name, double amount) {
-  const double sum = number(summary.if_contains(name)) + amount;
-  if (sum == std::floor(sum) && sum < 9e15)
+  const double sum = std::min(soundNumber(summary.if_contains(name)) + amount, kMaxNumber);
+  if (sum == std::floor(sum))
     summary[name] = static_cast<std::uint64_t>(sum);
   else
     summary[name] = sum;
@@ -38,13 +36,27 @@ void addStart(json::object& summary, const EventLine& line) {
     copyText(summary, "policy", policy->get_object().if_contains("source"));
 }
 
+/// The first run.finished counts, as it does for the report. Of its outcome the texts that lists
+/// show are kept: bounded, so that a run cannot make a list large or deep.
+void addFinish(json::object& summary, const EventLine& line) {
+  if (summary.contains("finished_seq")) return;
+  summary["finished"] = line.time;
+  summary["finished_seq"] = line.seq;
+  const json::value* told = line.data.if_contains("outcome");
+  const json::object& from = told != nullptr && told->is_object() ? told->get_object() : line.data;
+  json::object outcome;
+  for (const std::string_view name : {"class", "reason", "sentence", "advice", "confidence"})
+    copyText(outcome, name, from.if_contains(name));
+  summary["outcome"] = std::move(outcome);
+}
+
 void addCall(json::object& summary, const json::object& data) {
   add(summary, "calls", 1);
-  const double status = number(data.if_contains("status"));
+  const double status = soundNumber(data.if_contains("status"));
   if (status < 200 || status > 299) add(summary, "errors", 1);
   for (const std::string_view name :
        {"input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "cost_usd"})
-    add(summary, name, number(data.if_contains(name)));
+    add(summary, name, soundNumber(data.if_contains(name)));
   const json::value* priced = data.if_contains("priced");
   if (priced != nullptr && priced->is_bool() && !priced->get_bool()) summary["unpriced"] = true;
   copyText(summary, "model", data.if_contains("model"));
@@ -60,17 +72,10 @@ void addToSummary(json::object& summary, const EventLine& line) {
   if (line.type == "llm.call") addCall(summary, line.data);
   if (line.type == "broker.denied") add(summary, "denials", 1);
   if (line.type == "memory.warning")
-    summary["memory_mark"] = number(line.data.if_contains("mark_percent"));
-  if (line.type == "memory.oom") add(summary, "oom_kills", number(line.data.if_contains("kills")));
-  if (line.type == "run.finished") {
-    summary["finished"] = line.time;
-    summary["finished_seq"] = line.seq;
-    const json::value* outcome = line.data.if_contains("outcome");
-    if (outcome != nullptr && outcome->is_object())
-      summary["outcome"] = *outcome;
-    else
-      summary["outcome"] = line.data;
-  }
+    summary["memory_mark"] = soundNumber(line.data.if_contains("mark_percent"));
+  if (line.type == "memory.oom")
+    add(summary, "oom_kills", soundNumber(line.data.if_contains("kills")));
+  if (line.type == "run.finished") addFinish(summary, line);
 }
 
 }  // namespace warder::collector

@@ -37,13 +37,14 @@ async function reasonOf(answer) {
 }
 
 function isObject(value) { return value !== null && typeof value === 'object' && !Array.isArray(value); }
-function num(value) { return typeof value === 'number' && Number.isFinite(value) ? value : 0; }
+/** Within 0 and what is counted exactly: sums of a run's numbers stay finite. */
+function num(value) { return typeof value === 'number' && value > 0 ? Math.min(value, Number.MAX_SAFE_INTEGER) : 0; }
 function str(value) { return typeof value === 'string' ? value : ''; }
 
 function bytes(count) {
   if (typeof count !== 'number') return '';
   const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
-  let value = count, unit = 0;
+  let value = num(count), unit = 0;
   while (value >= 1024 && unit < units.length - 1) { value /= 1024; ++unit; }
   return (unit === 0 ? value : value.toFixed(value < 10 ? 2 : 1)) + ' ' + units[unit];
 }
@@ -93,6 +94,7 @@ function statusOf(run) {
   const outcome = isObject(run.summary) && isObject(run.summary.outcome) ? run.summary.outcome : {};
   const kind = str(outcome.class) || str(outcome.cls);
   const reason = str(outcome.reason).replaceAll('_', ' ');
+  if (run.fault) return {tone: 'warn', word: 'unreadable', reason: str(run.fault)};
   if (run.state === 'lost') return {tone: 'warn', word: 'lost', reason: 'started, never ended'};
   if (run.state === 'running' && !kind) return {tone: 'live', word: 'running', reason: ''};
   if (kind === 'ok') return {tone: 'good', word: 'finished ok', reason};

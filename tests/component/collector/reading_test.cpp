@@ -82,6 +82,29 @@ TEST_F(CollectorReading, ListsRunsNewestFirstInParts) {
   EXPECT_FALSE(rest.as_object().contains("next"));
 }
 
+TEST_F(CollectorReading, IsNotTakenDownByTheNumbersOfOneRun) {
+  Box hostile(collector), honest(collector, "3f1c2a54-0000-4000-8000-000000000002");
+  honest.open();
+  hostile.open();
+  json::value deep = 1;
+  for (int i = 0; i < 55; ++i) deep = json::array{deep};
+  for (int i = 0; i < 2; ++i) hostile.lines.add("llm.call", {{"status", 200}, {"cost_usd", 1e308}});
+  hostile.lines.add("run.finished", {{"outcome", {{"class", "ok"}, {"deep", deep}, {"x", 1e308}}}});
+  ASSERT_EQ(hostile.events(1, 3).status, 200);
+  for (int start = 0; start < 2; ++start) {
+    Client client(collector.address);
+    const Reply list = client.ask("GET", "/v1/runs");
+    ASSERT_EQ(list.status, 200) << list.body;
+    EXPECT_EQ(list.json().at("runs").as_array().size(), 2u);
+    const Reply run = client.ask("GET", "/v1/runs/" + kRun);
+    ASSERT_EQ(run.status, 200) << run.body;
+    EXPECT_EQ(run.json().at("summary").at("cost_usd").to_number<std::uint64_t>(),
+              9007199254740992u);
+    collector.end(SIGKILL);
+    collector.startAgain();
+  }
+}
+
 TEST_F(CollectorReading, ShowsTheNewestAttemptOfARun) {
   Box first(collector, kRun, 1), second(collector, kRun, 2);
   first.open();

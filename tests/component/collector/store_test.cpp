@@ -103,6 +103,66 @@ TEST_F(StoreTest, ChangesNothingWhenABatchDoesNotFit) {
   EXPECT_EQ(*store->events(kKey, 0), lines.body(1, 1));
 }
 
+/// Puts a value into the database behind the store's back.
+void poison(const std::string& folder, const char* sql) {
+  Database database(folder + "/data/collector.db");
+  database.run(sql);
+}
+
+TEST_F(StoreTest, MakesPoisonedDataOfAnEarlierVersionReadable) {
+  JournalLines lines(kKey.run);
+  lines.add("llm.call", {{"status", 200}, {"cost_usd", 1e308}});
+  lines.add("llm.call", {{"status", 200}, {"cost_usd", 1e308}});
+  const AttemptKey other{"3f1c2a54-0000-4000-8000-000000000002", 1};
+  ASSERT_TRUE(store->openAttempt(kKey, {"{}", ""}, kStart));
+  ASSERT_TRUE(store->openAttempt(other, {"{}", ""}, kStart));
+  append(lines, kStart);
+  store.reset();
+  poison(folder.path,
+         "UPDATE attempts SET summary = '{\"calls\":2,\"cost_usd\":Infinity}', "
+         "state = 'finished' WHERE run LIKE '%1'");
+  poison(folder.path, "PRAGMA user_version = 1");
+  reopen(kStart);
+  const auto list = store->listRuns("");
+  ASSERT_TRUE(list);
+  EXPECT_EQ(list->at("runs").as_array().size(), 2u);
+  const auto run = store->describeRun(kKey.run);
+  ASSERT_TRUE(run);
+  EXPECT_FALSE(run->contains("fault"));
+  EXPECT_EQ(json::serialize(run->at("summary").at("cost_usd")), "9007199254740992");
+  EXPECT_EQ(json::serialize(run->at("summary").at("calls")), "2");
+  EXPECT_EQ(state(), "running") << "its journal has no end";
+}
+
+TEST_F(StoreTest, ShowsARowThatCannotBeReadAsSuchAndAllOthers) {
+  JournalLines lines(kKey.run);
+  lines.add("run.started", {{"preset", "claude-code"}});
+  const AttemptKey other{"3f1c2a54-0000-4000-8000-000000000002", 1};
+  ASSERT_TRUE(store->openAttempt(kKey, {"{}", ""}, kStart));
+  ASSERT_TRUE(store->openAttempt(other, {"{}", ""}, kStart));
+  for (const char* text : {"{\"cost_usd\":Infinity}", "", "[]", "\xff"}) {
+    const std::string sql =
+        "UPDATE attempts SET summary = '" + std::string(text) + "' WHERE run LIKE '%1'";
+    poison(folder.path, sql.c_str());
+    const auto list = store->listRuns("");
+    ASSERT_TRUE(list) << text;
+    ASSERT_EQ(list->at("runs").as_array().size(), 2u);
+    EXPECT_FALSE(list->at("runs").at(0).as_object().contains("fault"));
+    EXPECT_TRUE(list->at("runs").at(1).as_object().contains("fault")) << text;
+    ASSERT_TRUE(store->describeRun(kKey.run)) << text;
+  }
+  EXPECT_EQ(append(lines, kStart).what, AppendAnswer::What::Stored) << "the box can go on";
+  EXPECT_EQ(store->describeRun(kKey.run)->at("summary").at("preset"), "claude-code");
+}
+
+TEST_F(StoreTest, SaysWhatDidNotWorkAndWhy) {
+  poison(folder.path, "ALTER TABLE attempts RENAME TO elsewhere");
+  const auto list = store->listRuns("");
+  ASSERT_FALSE(list);
+  EXPECT_NE(list.error().sentence().find("listing the runs"), std::string::npos);
+  EXPECT_NE(list.error().sentence().find("no such table"), std::string::npos);
+}
+
 TEST_F(StoreTest, ReadsEventsInParts) {
   JournalLines lines(kKey.run);
   for (int i = 0; i < 3; ++i) lines.add("x", {{"text", std::string(600'000, 'a')}});
