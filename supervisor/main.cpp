@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "secrets/broker_config.h"
+#include "secrets/secret_check.h"
 #include "supervisor/base/log.h"
 #include "supervisor/base/wire.h"
 #include "supervisor/cli/cli.h"
@@ -30,10 +31,11 @@ struct Stage {
   int (*main)();
 };
 constexpr Stage kStages[] = {
-    {"init", init::initMain},          {"exec", launch::execMain},
-    {"net", launch::networkMain},      {"userns", launch::userNamespaceMain},
-    {"broker", secrets::brokerMain},   {"scribe", journal::scribeMain},
-    {"courier", courier::courierMain}, {"harvest", report::harvestMain}};
+    {"init", init::initMain},        {"exec", launch::execMain},
+    {"net", launch::networkMain},    {"userns", launch::userNamespaceMain},
+    {"broker", secrets::brokerMain}, {"secret-check", secrets::secretCheckMain},
+    {"scribe", journal::scribeMain}, {"courier", courier::courierMain},
+    {"harvest", report::harvestMain}};
 
 /// "--as=UID:GID": this stage is a service and gives up what it does not need first.
 bool becomeService(std::string_view argument) {

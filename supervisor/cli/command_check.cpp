@@ -11,6 +11,7 @@
 #include "supervisor/cli/cli.h"
 #include "supervisor/cli/machine.h"
 #include "supervisor/cli/plan_view.h"
+#include "supervisor/cli/secret_files.h"
 #include "supervisor/init/orders.h"
 
 namespace warder::cli {
@@ -61,6 +62,7 @@ int check(const CheckOptions& options) {
   if (auto possible = checkMachine(); !possible) {
     orders.faults.push_back({"", possible.error().sentence()});
   }
+  if (orders.faults.empty()) orders.faults = checkSecretFiles(orders.job);
   Plan plan{orders, {}, ::geteuid() != 0};
   const bool sound = orders.faults.empty();
   if (sound) plan.grants = grantsOf(orders.job);

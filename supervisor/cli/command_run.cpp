@@ -17,6 +17,7 @@
 #include "supervisor/cli/machine.h"
 #include "supervisor/cli/results_target.h"
 #include "supervisor/cli/run_folder.h"
+#include "supervisor/cli/secret_files.h"
 #include "supervisor/init/orders.h"
 #include "supervisor/journal/scribe_protocol.h"
 #include "supervisor/report/close_interrupted.h"
@@ -74,6 +75,7 @@ class Run {
     const auto variables = job::secretVariables(job_);
     if (!variables.empty() && moved.empty())
       return refuse(moveSecretsOut(variables, {invocation_.argument_count, invocation_.arguments}));
+    if (const auto faults = checkSecretFiles(job_); !faults.empty()) return refuse(faults);
     BoxInput input;
     for (const auto& secret : job_.secrets)
       if (auto opened = openSource(secret.from, moved); opened)
@@ -131,12 +133,12 @@ class Run {
       std::filesystem::remove_all(*folder, failure);
       return refuse(ended.error());
     }
-    int exit_code = ended ? *ended : kInternal + kUndelivered;
     if (!ended) base::log(base::Level::Error, ended.error().sentence());
-    // Whatever happened to init, the journal gets an end.
-    if (auto closed = report::closeInterrupted(*folder); !closed)
+    // Whatever happened to init or the scribe, the journal gets an end, and the run that code.
+    const bool whole = std::filesystem::exists(*folder + "/" + journal::kReportFile);
+    if (auto closed = report::closeInterrupted(*folder, ended ? "scribe" : "init"); !closed)
       base::log(base::Level::Error, closed.error().sentence());
-    return tell(*folder, run_id, exit_code);
+    return tell(*folder, run_id, whole && ended ? *ended : kInternal + kUndelivered);
   }
 
   /// Leaves the results, says how the run ended and where they are; returns the exit code.
