@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <deque>
 #include <optional>
 #include <vector>
 
@@ -31,7 +32,8 @@ namespace {
 
 constexpr auto kCommitWithin = std::chrono::milliseconds(100);
 constexpr std::size_t kCommitBytes = 256 * 1024;
-constexpr std::size_t kTurn = 1 << 20;  // bytes of one pipe before the others have their turn
+constexpr std::size_t kMaxHeld = 512 * 1024;  // bytes of events; half of what the writer reserves
+constexpr std::size_t kTurn = 1 << 20;        // bytes of one pipe before the others have their turn
 constexpr std::size_t kLastHarvest = 64 << 20;  // taken from a stream that nobody waits for
 
 class Scribe {
@@ -50,10 +52,19 @@ class Scribe {
     std::uint64_t seq;
   };
 
+  /// An event of init's that the disk did not take yet.
+  struct Held {
+    Event event;
+    std::optional<std::int64_t> token;
+  };
+
   int waitTime() const;
   void serveControl();
   void serve(base::Message message);
   void append(const json::object& message);
+  Result<bool> store(const Held& told);
+  void hold(Held told, std::size_t bytes);
+  void storeHeld();
   void author(Event event);
   void openOutput(std::string stream, std::vector<base::UniqueFd> fds);
   void closeOutput(std::size_t index);
@@ -71,12 +82,15 @@ class Scribe {
   std::vector<OutputLog> outputs_;
   std::optional<Harvest> harvest_;
   std::vector<Pending> pending_;
+  std::deque<Held> held_;
+  std::size_t held_bytes_ = 0;
+  bool over_ = false;  // too much had to be held: the journal takes nothing more
   std::optional<Clock::time_point> oldest_;  // of what is not yet synced
   bool init_lives_ = true;
 };
 
 int Scribe::waitTime() const {
-  if (!oldest_) return -1;
+  if (!oldest_) return held_.empty() ? -1 : static_cast<int>(kCommitWithin.count());
   const auto left =
       std::chrono::ceil<std::chrono::milliseconds>(*oldest_ + kCommitWithin - Clock::now());
   return static_cast<int>(std::max<std::int64_t>(left.count(), 0));
@@ -97,6 +111,7 @@ int Scribe::run() {
     }
     if (harvest_ && fds.back().revents != 0 && drainHarvest(kTurn)) closeHarvest();
     if (fds[0].revents != 0) serveControl();
+    storeHeld();
     if (writer_.unsyncedBytes() > 0 && !oldest_) oldest_ = Clock::now();
     if (writer_.unsyncedBytes() >= kCommitBytes || (oldest_ && waitTime() == 0)) commit();
   }
@@ -142,16 +157,55 @@ void Scribe::serve(base::Message message) {
   }
 }
 
+/// What init says comes into the journal as a whole and in its order, up to some event: a report
+/// that init makes of all it said is then the one that the journal gives. So an event that the disk
+/// does not take is held, and everything after it too.
 void Scribe::append(const json::object& message) {
-  std::optional<std::int64_t> token;
-  if (const auto* field = message.if_contains("token")) token = field->to_number<std::int64_t>();
-  auto appended = writer_.append(base::eventFromMessage(message.at("event").as_object()));
-  if (!appended) return trouble(appended.error(), token);
-  if (token) pending_.push_back({*token, appended->seq});
-  if (appended->on_disk) commit();
+  Held told{base::eventFromMessage(message.at("event").as_object()), {}};
+  if (const auto* field = message.if_contains("token"))
+    told.token = field->to_number<std::int64_t>();
+  if (held_.empty() && !over_) {
+    auto stored = store(told);
+    if (stored) return;
+    trouble(stored.error(), told.token);
+    if (stored.error().kind != base::Kind::Kernel) return;  // it will never fit
+  }
+  const bool grave = isOutcomeGrade(told.event);
+  hold(std::move(told), json::serialize(message).size());
+  if (grave) writer_.giveUpReserve();
+  storeHeld();
 }
 
+/// True when it is on disk, and not only written.
+Result<bool> Scribe::store(const Held& told) {
+  auto appended = writer_.append(told.event);
+  if (!appended) return appended.error();
+  if (told.token) pending_.push_back({*told.token, appended->seq});
+  if (appended->on_disk) commit();
+  return appended->on_disk;
+}
+
+void Scribe::hold(Held told, std::size_t bytes) {
+  over_ = over_ || held_bytes_ + bytes > kMaxHeld;
+  if (over_) return;
+  held_bytes_ += bytes;
+  held_.push_back(std::move(told));
+}
+
+void Scribe::storeHeld() {
+  while (!held_.empty()) {
+    auto stored = store(held_.front());
+    if (!stored && stored.error().kind == base::Kind::Kernel) return;
+    held_.pop_front();
+  }
+  held_bytes_ = 0;
+}
+
+/// An event of the scribe's own is told to init only when it is in the journal.
 void Scribe::author(Event event) {
+  storeHeld();
+  if (!held_.empty() || over_)
+    return trouble(Error{base::Kind::Kernel, "cannot store " + event.type, ENOSPC});
   auto appended = writer_.append(event);
   if (!appended) return trouble(appended.error());
   say({{"authored", base::toMessage(event)}});
@@ -234,6 +288,7 @@ void Scribe::finish() {
     drainHarvest(kLastHarvest);
     closeHarvest();
   }
+  storeHeld();
   commit();
 }
 

@@ -21,7 +21,9 @@
 //   {"harvested": true}                                  the harvest stream ended
 //   {"report_stored": "sha256:…"}  {"receipt_stored": true}  {"finished": {"seq": S, "head": HEX}}
 //   {"trouble": {"sentence": …, "errno": …, "token": N}} the spool cannot be written; token when an
-//                                                        event with one was not stored
+//                                                        event with one was not stored. Events that
+//                                                        the disk does not take are held, with all
+//                                                        that follow, and stored when it does
 //
 // SPOOL/RUN_ID/
 //   run.json                 identity: {"run_id","attempt","created","job","warder"}; written first

@@ -45,6 +45,10 @@ json::object lineOf(const Event& event, const WriterOptions& run, std::uint64_t 
 
 }  // namespace
 
+bool isOutcomeGrade(const Event& event) {
+  return event.durability == Durability::Outcome || endsAChapter(event.type);
+}
+
 Writer::Writer(WriterOptions options, SigningKey key)
     : options_(std::move(options)), key_(std::move(key)), head_(64, '0') {}
 
@@ -139,7 +143,7 @@ Result<Writer::Encoded> Writer::encode(const Event& event, std::uint64_t seq,
 Result<Appended> Writer::append(Event event) {
   if (broken_) return *broken_;
   makeValidUtf8(event.data);
-  const bool grave = event.durability == Durability::Outcome || endsAChapter(event.type);
+  const bool grave = isOutcomeGrade(event);
   if (seq_ == 0 || event.type == "run.started" || event.type == "journal.reopened")
     event.data["key"] = key_.publicKey();
   const std::uint64_t seq = seq_ + 1;
@@ -165,8 +169,12 @@ Result<Appended> Writer::append(Event event) {
   seq_ = seq + 1;
   head_ = toHex(sealed->digest);
   if (auto synced = sync(); !synced) return synced.error();
-  if (event.type == "run.finished") ::unlinkat(folder_.get(), kReserveName, 0);
+  if (event.type == "run.finished") giveUpReserve();
   return Appended{seq, true};
+}
+
+void Writer::giveUpReserve() {
+  ::unlinkat(folder_.get(), kReserveName, 0);
 }
 
 Status Writer::store(const std::string& frames, bool may_use_reserve) {

@@ -23,6 +23,9 @@ struct Appended {
   bool on_disk = false;  // synced; otherwise sync() makes it so
 };
 
+/// On disk, with its seal, before anyone is told: by its durability or by its type.
+bool isOutcomeGrade(const base::Event& event);
+
 class Writer {
  public:
   /// Opens RUN_DIR/journal, creating it. An existing journal is continued: a torn tail is cut off
@@ -40,6 +43,9 @@ class Writer {
   /// Makes everything that was appended durable. After an error here the journal takes no more:
   /// what the kernel could not write once it does not write the second time either.
   base::Status sync();
+
+  /// Gives back the disk space that was kept for outcome-grade events, to whatever comes next.
+  void giveUpReserve();
 
   std::size_t unsyncedBytes() const { return unsynced_; }
   std::uint64_t lastSeq() const { return seq_; }

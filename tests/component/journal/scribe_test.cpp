@@ -1,6 +1,7 @@
 // A real scribe process, fed through real pipes.
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/mount.h>
 #include <sys/wait.h>
 
 #include "supervisor/base/event.h"
@@ -229,6 +230,77 @@ TEST_F(Scribe, WrongMessagesAreTroubleAndNotItsEnd) {
   EXPECT_TRUE(await("trouble").contains("trouble"));
   record("run.started", 1);
   EXPECT_EQ(await("stored").at("seq"), 1);
+}
+
+/// The journal lies on a small disk of its own, which is filled to the last page.
+class FullDisk : public Scribe {
+ protected:
+  void SetUp() override {
+    const std::string folder = run_.path + "/journal";
+    std::filesystem::create_directories(folder);
+    if (::mount("none", folder.c_str(), "tmpfs", 0, "size=2m") != 0)
+      GTEST_SKIP() << "mounting a small file system needs root";
+    mounted_ = true;
+    start();
+    record("run.started", 1);
+    await("stored");
+    fill("filler");
+  }
+  void TearDown() override {
+    Scribe::TearDown();
+    if (mounted_) ::umount((run_.path + "/journal").c_str());
+  }
+  std::string file(const char* name) const { return run_.path + "/journal/" + name; }
+  void fill(const char* name) {
+    auto filler = base::openFile(file(name), O_WRONLY | O_CREAT, 0600);
+    while (base::writeAll(filler->get(), std::string(4096, 'x'))) {
+    }
+  }
+  void tell(const std::string& type, std::size_t bytes, int token = 0) {
+    json::object body{{"event", base::toMessage(Event{type, {{"x", std::string(bytes, 'x')}}})}};
+    if (token != 0) body["token"] = token;
+    say(body);
+  }
+  /// The types of what init said, as they stand in the journal.
+  std::vector<std::string> journal() const {
+    std::vector<std::string> types;
+    const auto lines = readJournal(run_.path);
+    for (const auto& line : *lines)
+      if (auto event = eventOf(line); event && event->type != "journal.seal")
+        types.push_back(event->type);
+    return types;
+  }
+  bool mounted_ = false;
+};
+
+TEST_F(FullDisk, LeavesNoHoleInWhatInitSaid) {
+  tell("llm.call", 10'000);
+  EXPECT_EQ(await("trouble").at("trouble").at("errno"), ENOSPC);
+  tell("memory.warning", 10);  // would have fitted, but what was before it is not there
+  record("spool.trouble", 2, Durability::Outcome);
+  EXPECT_EQ(await("stored").at("stored"), 2);
+  fill("more");  // somebody takes what was given back
+  tell("memory.summary", 10'000);
+  record("agent.exited", 3);
+  record("run.finished", 4);
+  std::filesystem::remove(file("filler"));  // the agent's end made room; nothing more is said
+  EXPECT_EQ(await("stored").at("stored"), 3);
+  EXPECT_EQ(await("stored").at("stored"), 4);
+  EXPECT_EQ(journal(),
+            (std::vector<std::string>{"run.started", "llm.call", "memory.warning", "spool.trouble",
+                                      "memory.summary", "agent.exited", "run.finished"}));
+  EXPECT_TRUE(verifyRun(run_.path)->findings.empty());
+}
+
+TEST_F(FullDisk, TakesNothingMoreOnceTooMuchHadToBeHeld) {
+  for (int i = 0; i < 60; ++i) tell("llm.call", 10'000);  // 600 kB of 512 KiB
+  await("trouble");
+  std::filesystem::remove(file("filler"));
+  record("run.finished", 2);
+  say({{"finish", true}});
+  EXPECT_FALSE(await("finished").empty());
+  EXPECT_GT(journal().size(), 40u);
+  EXPECT_EQ(journal().back(), "llm.call");
 }
 
 class Harvest : public Scribe {
