@@ -51,13 +51,16 @@ base::Result<journal::Writer> reopen(const std::string& run_dir) {
   options.attempt = numberOf(*identity, "attempt");
   if (options.run_id.empty() || options.attempt < 1)
     return base::Error{base::Kind::Config, run_dir + "/run.json names no run and attempt"};
+  options.reserve_bytes = 0;  // an end has to fit on a disk that is full
   if (auto made = journal::makeRunFolders(run_dir); !made) return made.error();
   return journal::Writer::open(std::move(options));
 }
 
 }  // namespace
 
-Status closeInterrupted(const std::string& run_dir) {
+Status closeInterrupted(const std::string& run_dir, const std::string& lost_stage) {
+  if (lost_stage != "init" && lost_stage != "scribe")
+    return base::Error{base::Kind::Internal, "a run goes on without its " + lost_stage};
   auto before = replay(run_dir);
   if (!before) return before.error();
   if (before->finished()) {
@@ -71,7 +74,7 @@ Status closeInterrupted(const std::string& run_dir) {
   if (!fold) return fold.error();
   if (!fold->finished()) {
     if (auto closed = closeOutputs(*writer, run_dir, *fold); !closed) return closed;
-    Event lost{"stage.lost", {{"stage", "init"}, {"restarted", false}}, Durability::Outcome};
+    Event lost{"stage.lost", {{"stage", lost_stage}, {"restarted", false}}, Durability::Outcome};
     if (auto told = append(*writer, std::move(lost)); !told) return told;
     auto verdict = replay(run_dir);
     if (!verdict) return verdict.error();

@@ -16,7 +16,7 @@ void Fold::add(const base::Event& event) {
 }
 
 void Fold::endOfJournal() {
-  if (!seen_.finished) seen_.init_lost = true;
+  if (!seen_.finished && !seen_.scribe_lost) seen_.init_lost = true;
 }
 
 Outcome Fold::outcome() const {

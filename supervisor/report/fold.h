@@ -17,7 +17,8 @@ class Fold {
   void add(const base::Event& event);
   /// The seq under which run.finished was stored; part of the report.
   void setLastSeq(std::uint64_t seq) { last_seq_ = seq; }
-  /// A replayed journal ended: without run.finished the supervisor was lost.
+  /// A replayed journal ended: without run.finished the supervisor was lost, unless a line says
+  /// that it was the scribe.
   void endOfJournal();
 
   /// The verdict by what is known now.

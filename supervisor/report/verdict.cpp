@@ -185,6 +185,11 @@ Outcome verdict(const Witnesses& seen) {
                                         : "the supervisor was lost: the run started, and never "
                                           "ended",
                      Confidence::Inferred);
+  if (seen.scribe_lost)
+    return outcomeOf("scribe_lost",
+                     seen.end ? "the scribe was lost after the agent ended"
+                              : "the scribe was lost, so the agent was stopped; its end is not in "
+                                "the journal");
   if (seen.cause != Cause::None) return ofCause(seen);
   if (!seen.end) return outcomeOf("supervisor_error", "the run ended without a cause");
   if (!seen.end->signal.empty()) return ofSignal(seen, seen.end->signal);

@@ -126,6 +126,7 @@ void onStageLost(Witnesses& seen, Data data) {
   const std::string stage = textOf(data, "stage");
   seen.stages_lost.push_back(data);
   if (stage == "init") seen.init_lost = true;
+  if (stage == "scribe") seen.scribe_lost = true;
   if (stage == "broker" && !flagOf(data, "restarted")) setCause(seen, Cause::BrokerLost, data);
 }
 

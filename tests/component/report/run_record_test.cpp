@@ -145,6 +145,28 @@ TEST(RunRecord, InterruptedRunIsClosedOnceAndThenProven) {  // BC-101
   EXPECT_EQ(journal::verifyRun(run.path)->head, head);
 }
 
+TEST(RunRecord, RunWhoseScribeDiedIsClosedAsThat) {
+  for (const bool ended : {false, true}) {
+    RunFolder run;
+    {
+      LiveRun live(run);
+      live.record("run.started", {{"run_id", run.run_id}});
+      if (ended) live.record("agent.exited", {{"code", 0}}, Durability::Outcome);
+    }
+    ASSERT_TRUE(closeInterrupted(run.path, "scribe"));
+    EXPECT_TRUE(journal::verifyRun(run.path)->findings.empty());
+    EXPECT_EQ(*compareWithJournal(run.path), std::vector<std::string>());
+    const auto report = json::parse(readText(run.path + "/report.json")).as_object();
+    EXPECT_EQ(report.at("outcome").at("class"), "internal");
+    EXPECT_EQ(report.at("outcome").at("reason"), "scribe_lost");
+    EXPECT_EQ(report.at("stages_lost").at(0).at("stage"), "scribe");
+    ASSERT_TRUE(closeInterrupted(run.path));  // once is enough, whoever comes later
+    EXPECT_EQ(replay(run.path)->outcome().reason, "scribe_lost");
+  }
+  RunFolder run;
+  EXPECT_FALSE(closeInterrupted(run.path, "courier"));
+}
+
 TEST(RunRecord, RunThatDiedBeforeItsJournalIsClosedToo) {
   RunFolder run;
   ASSERT_TRUE(closeInterrupted(run.path));
