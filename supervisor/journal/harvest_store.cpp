@@ -25,6 +25,18 @@ json::object named(const HarvestPath& path) {
   return data;
 }
 
+void addLeftOut(json::object& data, const HarvestEnd& end) {
+  if (end.left_out_count == 0) return;
+  json::array paths;
+  for (const auto& path : end.left_out) {
+    json::object item = named(path.path);
+    item["reason"] = path.reason;
+    paths.push_back(std::move(item));
+  }
+  data["left_out_count"] = end.left_out_count;
+  data["left_out"] = std::move(paths);
+}
+
 }  // namespace
 
 HarvestStore::HarvestStore(std::string run_dir, Limits limits, base::Emit emit)
@@ -131,6 +143,7 @@ Status HarvestStore::end(const HarvestEnd& end) {
   if (!end.note.empty()) data["note"] = end.note;
   if (open.patch) {
     patch_told_ = true;
+    addLeftOut(data, end);
   } else {
     char mode[8];
     std::snprintf(mode, sizeof mode, "0%03o", open.file.mode & 0777u);

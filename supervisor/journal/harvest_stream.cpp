@@ -36,6 +36,12 @@ json::object pathFields(const HarvestPath& path) {
   return head;
 }
 
+json::object skippedFields(const HarvestSkipped& skipped) {
+  json::object head = pathFields(skipped.path);
+  head["reason"] = cutUtf8(validUtf8(skipped.reason), kMaxReason);
+  return head;
+}
+
 std::string headOf(const HarvestFile& file) {
   json::object head = pathFields(file.path);
   head["size"] = file.size;
@@ -49,13 +55,15 @@ std::string headOf(const HarvestEnd& end) {
   if (!end.sha256.empty()) head["sha256"] = end.sha256;
   if (end.changed) head["changed"] = true;
   if (!end.note.empty()) head["note"] = cutUtf8(validUtf8(end.note), kMaxReason);
+  if (end.left_out_count > 0) head["left_out_count"] = end.left_out_count;
+  json::array left_out;
+  for (const auto& path : end.left_out) left_out.push_back(skippedFields(path));
+  if (!left_out.empty()) head["left_out"] = std::move(left_out);
   return json::serialize(head);
 }
 
 std::string headOf(const HarvestSkipped& skipped) {
-  json::object head = pathFields(skipped.path);
-  head["reason"] = cutUtf8(validUtf8(skipped.reason), kMaxReason);
-  return json::serialize(head);
+  return json::serialize(skippedFields(skipped));
 }
 
 /// Relative, canonical, no way out, and valid text: what may name an artifact.
@@ -75,6 +83,7 @@ bool isSoundPath(std::string_view path) {
 /// Reads the fields of a head; the first one that is wrong throws.
 struct Head {
   explicit Head(std::string_view text) : object(parsed(text)) {}
+  explicit Head(const json::value& value) : object(value.as_object()) {}
   static json::object parsed(std::string_view text) {
     auto value = base::parseJson(text);
     if (!value || !value->is_object())
@@ -106,6 +115,16 @@ struct Head {
       throw std::runtime_error("names a path that may not be one: " +
                                std::string(cutUtf8(path.text, 200)));
     return path;
+  }
+  std::vector<HarvestSkipped> leftOut() const {
+    std::vector<HarvestSkipped> paths;
+    const auto* field = object.if_contains("left_out");
+    if (field == nullptr) return paths;
+    for (const auto& item : field->as_array()) {
+      const Head head(item);
+      paths.push_back({head.path(false), head.text("reason")});
+    }
+    return paths;
   }
   json::object object;
 };
@@ -202,7 +221,10 @@ Result<HarvestItem> HarvestParser::decode(char kind, std::string_view payload) t
       state_ = State::InPatch;
       return HarvestPatch{};
     case 'E': {
-      HarvestEnd end{head.text("sha256"), head.flag("changed"), head.text("note")};
+      HarvestEnd end{head.text("sha256"), head.flag("changed"), head.text("note"), 0,
+                     head.leftOut()};
+      if (head.object.contains("left_out_count"))
+        end.left_out_count = head.number<std::uint64_t>("left_out_count");
       if (!end.sha256.empty() && !isHexDigest(end.sha256)) return malformed("holds a wrong sha256");
       state_ = State::Between;
       return end;

@@ -6,8 +6,10 @@
 //   F {path, size, mode, mtime_ms[, path_encoding]}   a file begins; D* and E follow
 //   P {}                                              the patch begins; D* and E follow
 //   D bytes                                           at most kMaxHarvestData
-//   E {[sha256][, changed][, note]}                   the end of the file or patch; changed: it did
-//                                                     not keep still (a patch is then thrown away)
+//   E {[sha256][, changed][, note][, left_out_count, left_out: [{path, reason[, path_encoding]}]]}
+//                                                     the end of the file or patch; changed: it did
+//                                                     not keep still (a patch is then thrown away);
+//                                                     left_out: what a patch does not tell of
 //   S {path, reason[, path_encoding]}                 a file that is not sent
 //   N {reason}                                        there is no patch
 //   Z {}                                              the end: nothing may follow
@@ -17,6 +19,7 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "supervisor/base/result.h"
 
@@ -43,14 +46,16 @@ struct HarvestPatch {};
 struct HarvestData {
   std::string_view bytes;
 };
+struct HarvestSkipped {
+  HarvestPath path;
+  std::string reason;
+};
 struct HarvestEnd {
   std::string sha256;  // 64 hexadecimal digits, or empty
   bool changed = false;
   std::string note;
-};
-struct HarvestSkipped {
-  HarvestPath path;
-  std::string reason;
+  std::uint64_t left_out_count = 0;           // of a patch: paths that it does not tell of
+  std::vector<HarvestSkipped> left_out = {};  // the first of them
 };
 struct HarvestNoPatch {
   std::string reason;

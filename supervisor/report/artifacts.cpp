@@ -2,9 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +11,7 @@
 #include <tuple>
 
 #include "supervisor/journal/digest.h"
+#include "supervisor/report/beneath.h"
 #include "supervisor/report/glob.h"
 
 namespace warder::report {
@@ -28,24 +27,6 @@ constexpr std::size_t kMaxEntries = 1'000'000;  // looked at in one walk
 constexpr std::size_t kMaxPath = 4000;          // PATH_MAX less what a name needs
 constexpr const char* kTooLate = "the time for the harvest was over";
 constexpr const char* kTooLarge = "would exceed results.max_size";
-
-/// Opens below the workspace without following a link anywhere on the way.
-/// Source: openat2(2), Linux 5.6.
-Result<UniqueFd> openBeneath(int workspace, const std::string& path, std::uint64_t flags) {
-  open_how how{};
-  how.flags = flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
-  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
-  const long fd = ::syscall(SYS_openat2, workspace, path.c_str(), &how, sizeof how);
-  if (fd < 0) return kernelError("cannot open it");
-  return UniqueFd(static_cast<int>(fd));
-}
-
-const char* kindOf(mode_t mode) {
-  if (S_ISLNK(mode)) return "is a symbolic link";
-  if (S_ISFIFO(mode)) return "is a pipe";
-  if (S_ISSOCK(mode)) return "is a socket";
-  return "is a device";
-}
 
 struct Candidate {
   std::string path;

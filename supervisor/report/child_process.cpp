@@ -31,18 +31,24 @@ std::vector<char*> pointersTo(const std::vector<std::string>& texts, const char*
 
 struct Started {
   pid_t pid = -1;
-  base::UniqueFd output, errors;
+  base::UniqueFd input, output, errors;
+  std::string unsent;    // the piece of input at hand
+  std::size_t sent = 0;  // of it
 };
 
 Result<Started> start(const Command& command) {
-  auto output = base::makePipe(), errors = base::makePipe();
+  auto input = base::makePipe(), output = base::makePipe(), errors = base::makePipe();
+  if (!input) return input.error();
   if (!output) return output.error();
   if (!errors) return errors.error();
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
   ::posix_spawn_file_actions_init(&actions);
   ::posix_spawnattr_init(&attributes);
-  ::posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  if (command.input)
+    ::posix_spawn_file_actions_adddup2(&actions, input->read.get(), 0);
+  else
+    ::posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
   ::posix_spawn_file_actions_adddup2(&actions, output->write.get(), 1);
   ::posix_spawn_file_actions_adddup2(&actions, errors->write.get(), 2);
   ::posix_spawn_file_actions_addchdir_np(&actions, command.folder.c_str());
@@ -58,6 +64,9 @@ Result<Started> start(const Command& command) {
   ::posix_spawn_file_actions_destroy(&actions);
   ::posix_spawnattr_destroy(&attributes);
   if (code != 0) return kernelError("cannot start " + command.program, code);
+  if (command.input) started.input = std::move(input->write);
+  if (started.input)
+    if (auto set = base::setNonBlocking(started.input.get(), true); !set) return set.error();
   started.output = std::move(output->read);
   started.errors = std::move(errors->read);
   return started;
@@ -77,24 +86,52 @@ Result<bool> pump(base::UniqueFd& fd, const std::function<Status(std::string_vie
   return true;
 }
 
-Status relay(Started& child, Deadline deadline, CommandEnd& end,
+/// Writes once. A program that reads no more is not an error: its exit code says what it thinks.
+Status feed(Started& child, const Command& command) {
+  if (child.unsent.empty()) {
+    auto piece = command.input();
+    if (!piece) return piece.error();
+    child.unsent = std::move(*piece);
+    if (child.unsent.empty()) {
+      child.input.reset();
+      return {};
+    }
+    child.sent = 0;
+  }
+  const ssize_t count = ::write(child.input.get(), child.unsent.data() + child.sent,
+                                child.unsent.size() - child.sent);
+  if (count < 0 && (errno == EINTR || errno == EAGAIN)) return {};
+  if (count < 0 && errno != EPIPE) return kernelError("cannot write to a program");
+  if (count < 0)
+    child.input.reset();
+  else
+    child.sent += static_cast<std::size_t>(count);
+  if (child.sent == child.unsent.size()) child.unsent.clear();
+  return {};
+}
+
+Status relay(Started& child, const Command& command, Deadline deadline, CommandEnd& end,
              const std::function<Status(std::string_view)>& output) {
   const auto keepErrors = [&end](std::string_view bytes) -> Status {
     end.errors += bytes.substr(0, kMaxErrors - end.errors.size());
     return {};
   };
-  while (child.output || child.errors) {
+  while (child.input || child.output || child.errors) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
         deadline - std::chrono::steady_clock::now());
     if (left.count() <= 0) return Error{Kind::Timeout, "a program took too long"};
-    pollfd fds[] = {{child.output.get(), POLLIN, 0}, {child.errors.get(), POLLIN, 0}};
-    if (::poll(fds, 2, static_cast<int>(std::min<std::int64_t>(left.count(), 60'000))) < 0 &&
+    pollfd fds[] = {{child.output.get(), POLLIN, 0},
+                    {child.errors.get(), POLLIN, 0},
+                    {child.input.get(), POLLOUT, 0}};
+    if (::poll(fds, 3, static_cast<int>(std::min<std::int64_t>(left.count(), 60'000))) < 0 &&
         errno != EINTR)
       return kernelError("cannot wait for a program");
     if (child.output && fds[0].revents != 0)
       if (auto pumped = pump(child.output, output); !pumped) return pumped.error();
     if (child.errors && fds[1].revents != 0)
       if (auto pumped = pump(child.errors, keepErrors); !pumped) return pumped.error();
+    if (child.input && fds[2].revents != 0)
+      if (auto fed = feed(child, command); !fed) return fed;
   }
   return {};
 }
@@ -106,7 +143,7 @@ Result<CommandEnd> runCommand(const Command& command, Deadline deadline,
   auto child = start(command);
   if (!child) return child.error();
   CommandEnd end;
-  const Status relayed = relay(*child, deadline, end, output);
+  const Status relayed = relay(*child, command, deadline, end, output);
   if (!relayed) ::kill(-child->pid, SIGKILL);
   int status = 0;
   while (::waitpid(child->pid, &status, 0) < 0 && errno == EINTR) {

@@ -15,6 +15,9 @@ struct Command {
   std::vector<std::string> arguments;
   std::vector<std::string> environment;  // the whole of it
   std::string folder;                    // where it runs
+  /// The next piece of standard input; an empty one ends it. Without it, it is /dev/null. SIGPIPE
+  /// has to be ignored by the caller.
+  std::function<base::Result<std::string>()> input = {};
 };
 
 struct CommandEnd {
@@ -24,9 +27,9 @@ struct CommandEnd {
 
 using Deadline = std::chrono::steady_clock::time_point;
 
-/// Standard input is /dev/null; `output` gets standard output piece by piece and may refuse it,
+/// `output` gets standard output piece by piece and may refuse it,
 /// which ends the program. Errors: Timeout when the deadline came first (the program's process
-/// group is killed), Kernel, or the error of `output`.
+/// group is killed), Kernel, or the error of `input` or `output`.
 base::Result<CommandEnd> runCommand(const Command& command, Deadline deadline,
                                     const std::function<base::Status(std::string_view)>& output);
 

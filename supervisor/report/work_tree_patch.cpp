@@ -1,15 +1,15 @@
 #include "supervisor/report/work_tree_patch.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 #include <optional>
 
 #include "supervisor/base/fd.h"
+#include "supervisor/report/git_folder.h"
+#include "supervisor/report/tree_import.h"
+#include "supervisor/report/work_tree.h"
 
 namespace warder::report {
 
@@ -17,120 +17,20 @@ using base::Error;
 using base::Kind;
 using base::Result;
 using base::Status;
-namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::array kGitPlaces = {"/usr/bin/git", "/bin/git", "/usr/local/bin/git"};
-constexpr std::size_t kMaxEntries = 2'000'000;
-constexpr std::size_t kMaxTreeId = 128;
-// Unset whatever the work tree's own .gitattributes say: $GIT_DIR/info/attributes comes first.
-// Source: gitattributes(5).
-constexpr std::string_view kAttributes =
-    "* -text -filter -ident -working-tree-encoding -merge !diff !eol !crlf\n";
+constexpr const char* kBefore = "before";  // branches of our own repository
+constexpr const char* kAfter = "after";
+constexpr std::size_t kLargestMemory = 512 << 20;  // of the names of a work tree
+constexpr std::size_t kMaxNamed = 50;              // of what was left out
+constexpr std::size_t kMaxNamedBytes = 12 * 1024;  // of them together
 
-std::optional<std::string> findGit() {
-  for (const char* place : kGitPlaces)
-    if (::access(place, X_OK) == 0) return place;
-  return std::nullopt;
-}
-
-std::string gitDir(const PatchOrder& order) {
-  return order.private_dir + "/git";
-}
-std::string baselineFile(const PatchOrder& order) {
-  return order.private_dir + "/baseline";
+std::string memoryFile(const PatchOrder& order) {
+  return order.private_dir + "/work-tree";
 }
 std::string reasonFile(const PatchOrder& order) {
   return order.private_dir + "/no-patch";
-}
-
-struct Git {
-  const PatchOrder& order;
-  std::string program;
-};
-
-Command gitCommand(const Git& git, std::vector<std::string> arguments) {
-  const PatchOrder& order = git.order;
-  Command command;
-  command.program = git.program;
-  command.folder = order.workspace;
-  command.environment = {"GIT_DIR=" + gitDir(order),
-                         "GIT_WORK_TREE=" + order.workspace,
-                         "HOME=" + order.private_dir,
-                         "XDG_CONFIG_HOME=" + order.private_dir,
-                         "GIT_CONFIG_NOSYSTEM=1",
-                         "GIT_CONFIG_GLOBAL=/dev/null",
-                         "GIT_ATTR_NOSYSTEM=1",
-                         "GIT_NO_LAZY_FETCH=1",
-                         "GIT_NO_REPLACE_OBJECTS=1",
-                         "GIT_TERMINAL_PROMPT=0",
-                         "GIT_ALLOW_PROTOCOL=none",
-                         "LC_ALL=C",
-                         "PATH=/usr/bin:/bin:/usr/local/bin"};
-  for (const char* setting :
-       {"core.hooksPath=/dev/null", "core.fsmonitor=false", "core.untrackedCache=false",
-        "core.autocrlf=false", "core.attributesFile=/dev/null", "core.excludesFile=/dev/null",
-        "core.protectNTFS=false", "core.protectHFS=false", "core.compression=1", "gc.auto=0",
-        "maintenance.auto=false", "add.ignoreErrors=true"}) {
-    command.arguments.push_back("-c");
-    command.arguments.push_back(setting);
-  }
-  for (auto& argument : arguments) command.arguments.push_back(std::move(argument));
-  return command;
-}
-
-std::string firstLine(const std::string& text) {
-  return text.substr(0, text.find('\n'));
-}
-
-/// Runs git; a failure becomes one sentence.
-Result<std::string> runGit(const Git& git, std::vector<std::string> arguments) {
-  const std::string what = "git " + arguments.front();
-  std::string output;
-  auto end = runCommand(gitCommand(git, std::move(arguments)), git.order.deadline,
-                        [&output](std::string_view bytes) -> Status {
-                          output += bytes.substr(0, kMaxTreeId - output.size());
-                          return {};
-                        });
-  if (!end) return end.error();
-  if (end->code != 0) return Error{Kind::Internal, what + " failed: " + firstLine(end->errors)};
-  return output;
-}
-
-struct Nested {
-  std::string excludes;  // lines for $GIT_DIR/info/exclude
-  std::size_t count = 0;
-};
-
-/// Repositories inside the work tree. git would record them as bare ids, and to find out whether
-/// they changed it would run what their own configuration says: they are left out, and counted.
-Result<Nested> findNested(const PatchOrder& order) {
-  Nested nested;
-  std::error_code failure;
-  fs::recursive_directory_iterator at(order.workspace,
-                                      fs::directory_options::skip_permission_denied, failure);
-  std::size_t entries = 0;
-  for (const fs::recursive_directory_iterator end; !failure && at != end; at.increment(failure)) {
-    if (++entries > kMaxEntries || std::chrono::steady_clock::now() > order.deadline)
-      return Error{Kind::Timeout, "the work tree is too large"};
-    if (at->path().filename() != ".git") continue;
-    std::error_code unknown;
-    if (at->is_directory(unknown) && !at->is_symlink(unknown)) at.disable_recursion_pending();
-    const std::string folder = at->path().parent_path().lexically_relative(order.workspace);
-    if (folder == ".") continue;
-    if (folder.find('\n') != std::string::npos)
-      return Error{Kind::Config, "a repository inside the work tree has a line feed in its name"};
-    nested.excludes += '/';
-    for (const char c : folder) {
-      if (std::string_view("*?[\\! #").find(c) != std::string_view::npos) nested.excludes += '\\';
-      nested.excludes += c;
-    }
-    nested.excludes += "/\n";
-    ++nested.count;
-  }
-  if (failure) return Error{Kind::Kernel, "cannot walk the work tree", failure.value()};
-  return nested;
 }
 
 Status writeFile(const std::string& path, std::string_view text) {
@@ -139,65 +39,96 @@ Status writeFile(const std::string& path, std::string_view text) {
   return base::writeAll(fd->get(), text);
 }
 
-/// Brings our index up to the work tree. Returns what had to be left out, or nothing.
-Result<std::string> addAll(const Git& git) {
-  const PatchOrder& order = git.order;
-  auto nested = findNested(order);
-  if (!nested) return nested.error();
-  if (auto written = writeFile(gitDir(order) + "/info/exclude", nested->excludes); !written)
-    return written.error();
-  auto end = runCommand(gitCommand(git, {"add", "-A"}), order.deadline,
-                        [](std::string_view) -> Status { return {}; });
-  if (!end) return end.error();
-  if (end->code > 1) return Error{Kind::Internal, "git add failed: " + firstLine(end->errors)};
-  std::string note;
-  if (end->code == 1) note = "not everything could be read: " + firstLine(end->errors);
-  if (nested->count > 0)
-    note += (note.empty() ? "" : "; ") + std::to_string(nested->count) +
-            " repositories inside the workspace were left out";
-  return note;
-}
-
-Result<std::string> makeBaseline(const Git& git) {
-  auto made = runGit(git, {"init", "--quiet", "--template="});
-  if (!made) return made.error();
-  const std::string info = gitDir(git.order) + "/info";
-  if (::mkdir(info.c_str(), 0700) != 0 && errno != EEXIST)
-    return base::kernelError("cannot make " + info);
-  if (auto written = writeFile(info + "/attributes", kAttributes); !written) return written.error();
-  if (auto added = addAll(git); !added) return added.error();
-  auto tree = runGit(git, {"write-tree"});
+/// Stores the tree as a branch, and returns what it is.
+Result<WorkTree> store(const GitFolder& git, const PatchOrder& order, const RememberedTree& before,
+                       bool baseline) {
+  auto workspace = base::openFile(order.workspace, O_PATH | O_DIRECTORY);
+  if (!workspace) return workspace.error();
+  const std::string branch = baseline ? kBefore : kAfter;
+  const std::string copies = order.private_dir + "/rules-" + branch;
+  auto tree = lookAtWorkTree(workspace->get(), before, IgnoreRules(git, copies), order.deadline);
   if (!tree) return tree.error();
-  return firstLine(*tree);
+  std::error_code ignored;
+  std::filesystem::remove_all(copies, ignored);
+  const ImportOrder import{workspace->get(), branch, baseline ? "" : kBefore};
+  if (auto stored = importTree(git, import, *tree); !stored) return stored.error();
+  return tree;
 }
 
-/// The id of the tree that was remembered, or why there is none.
-Result<std::string> readBaseline(const PatchOrder& order) {
+/// One record for each name: a letter, the name, for what was left out the reason; NUL after each.
+std::string memoryOf(const WorkTree& tree) {
+  std::unordered_map<std::string, const LeftOut*> left_out;
+  std::string text;
+  for (const auto& what : tree.left_out) {
+    left_out[what.path] = &what;
+    if (!what.special) text += (what.nested ? "N" : "L") + what.path + '\0' + what.reason + '\0';
+  }
+  for (const auto& path : tree.files)
+    if (!left_out.contains(path)) text += "F" + path + '\0';
+  return text;
+}
+
+/// What was remembered, or why there is nothing.
+Result<RememberedTree> recall(const PatchOrder& order) {
   if (auto reason = base::readFile(reasonFile(order), 4096)) return Error{Kind::NotFound, *reason};
-  auto tree = base::readFile(baselineFile(order), kMaxTreeId);
-  if (!tree) return Error{Kind::NotFound, "the work tree was not remembered before the agent ran"};
-  const bool sound = tree->size() >= 40 && std::all_of(tree->begin(), tree->end(), [](char c) {
-                       return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
-                     });
-  if (!sound) return Error{Kind::Internal, "the remembered work tree is not readable"};
-  return *tree;
+  auto text = base::readFile(memoryFile(order), kLargestMemory);
+  if (!text) return Error{Kind::NotFound, "the work tree was not remembered before the agent ran"};
+  RememberedTree tree;
+  std::string_view rest = *text;
+  const auto next = [&rest]() -> std::string {
+    const auto end = std::min(rest.find('\0'), rest.size());
+    std::string name(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    return name;
+  };
+  while (!rest.empty()) {
+    const std::string record = next();
+    if (record.size() < 2) return Error{Kind::Internal, "the remembered work tree is not readable"};
+    const std::string path = record.substr(1);
+    if (record[0] == 'F')
+      tree.addFile(path);
+    else
+      tree.left_out[path] = {path, next(), false, record[0] == 'N'};
+  }
+  return tree;
+}
+
+/// The end of the patch: what is not in it, counted, and named as far as there is room.
+journal::HarvestEnd endOf(WorkTree& tree) {
+  std::sort(tree.left_out.begin(), tree.left_out.end(),
+            [](const auto& a, const auto& b) { return a.path < b.path; });
+  journal::HarvestEnd end;
+  end.left_out_count = tree.left_out.size();
+  std::size_t repositories = 0, bytes = 0;
+  for (const auto& what : tree.left_out) {
+    repositories += what.nested;
+    journal::HarvestSkipped named{journal::encodePath(what.path), what.reason};
+    bytes += named.path.text.size() + named.reason.size();
+    if (end.left_out.size() < kMaxNamed && bytes <= kMaxNamedBytes)
+      end.left_out.push_back(std::move(named));
+  }
+  const auto note = [&end](std::size_t count, const char* what) {
+    if (count > 0) end.note += (end.note.empty() ? "" : "; ") + std::to_string(count) + what;
+  };
+  note(repositories, " repositories inside the workspace were left out");
+  note(tree.left_out.size() - repositories, " other paths were left out");
+  note(tree.long_rules, " .gitignore files are longer than 1 MiB and were not applied");
+  return end;
 }
 
 /// Streams the difference. Once the first byte is out, a failure can only cut it short.
-Status streamPatch(const Git& git, const std::string& tree, const std::string& note,
-                   HarvestSender& sender) {
+Status streamPatch(const GitFolder& git, journal::HarvestEnd done, HarvestSender& sender) {
   if (auto sent = sender.send(journal::HarvestPatch{}); !sent) return sent;
   std::optional<Error> stream_lost;
-  auto end = runCommand(gitCommand(git, {"diff", "--cached", "--binary", "--full-index",
-                                         "--no-ext-diff", "--no-textconv", "--no-color", tree}),
-                        git.order.deadline, [&](std::string_view bytes) -> Status {
-                          auto sent = sender.sendData(bytes);
-                          if (!sent) stream_lost = sent.error();
-                          return sent;
-                        });
+  const Command diff = git.command(
+      {"diff", "--binary", "--full-index", "--no-ext-diff", "--no-textconv", "--no-color",
+       std::string("refs/heads/") + kBefore, std::string("refs/heads/") + kAfter, "--"});
+  auto end = runCommand(diff, git.deadline, [&](std::string_view bytes) -> Status {
+    auto sent = sender.sendData(bytes);
+    if (!sent) stream_lost = sent.error();
+    return sent;
+  });
   if (stream_lost) return *stream_lost;
-  journal::HarvestEnd done;
-  done.note = note;
   if (!end || end->code != 0) {
     done.changed = true;  // the scribe throws it away: half a patch is none
     done.note = end ? "git diff failed: " + firstLine(end->errors) : end.error().sentence();
@@ -205,28 +136,35 @@ Status streamPatch(const Git& git, const std::string& tree, const std::string& n
   return sender.send(done);
 }
 
+Status makeBaseline(const PatchOrder& order) {
+  const auto program = findGit();
+  if (!program) return Error{Kind::NotFound, "there is no git in the box"};
+  const GitFolder git{*program, order.private_dir, order.deadline};
+  if (auto made = git.create(); !made) return made;
+  auto tree = store(git, order, {}, true);
+  if (!tree) return tree.error();
+  return writeFile(memoryFile(order), memoryOf(*tree));
+}
+
 }  // namespace
 
 Status rememberWorkTree(const PatchOrder& order) {
-  const auto git = findGit();
-  auto tree = git ? makeBaseline({order, *git})
-                  : Result<std::string>(Error{Kind::NotFound, "there is no git in the box"});
-  if (!tree) return writeFile(reasonFile(order), tree.error().sentence());
-  return writeFile(baselineFile(order), *tree);
+  const Status made = makeBaseline(order);
+  return made ? Status() : writeFile(reasonFile(order), made.error().sentence());
 }
 
 Status sendPatch(const PatchOrder& order, HarvestSender& sender) {
   const auto none = [&sender](const Error& error) {
     return sender.send(journal::HarvestNoPatch{error.sentence()});
   };
-  auto tree = readBaseline(order);
-  if (!tree) return none(tree.error());
+  auto before = recall(order);
+  if (!before) return none(before.error());
   const auto program = findGit();
   if (!program) return none(Error{Kind::NotFound, "there is no git in the box"});
-  const Git git{order, *program};
-  auto note = addAll(git);
-  if (!note) return none(note.error());
-  return streamPatch(git, *tree, *note, sender);
+  const GitFolder git{*program, order.private_dir, order.deadline};
+  auto tree = store(git, order, *before, false);
+  if (!tree) return none(tree.error());
+  return streamPatch(git, endOf(*tree), sender);
 }
 
 }  // namespace warder::report

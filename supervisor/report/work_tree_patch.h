@@ -14,9 +14,11 @@ struct PatchOrder {
   Deadline deadline;
 };
 
-/// Before the agent starts: remembers the work tree. What .gitignore excludes is no part of it, nor
-/// are repositories inside the workspace. When it cannot be done, the reason is remembered for
-/// sendPatch instead. Errors: Kernel when private_dir cannot be written.
+/// Before the agent starts: remembers the work tree. What .gitignore excludes is no part of it.
+/// Left out, and told with the patch, are files larger than kLargestInPatch, repositories inside
+/// the workspace, what cannot be read, and what is no file, link or folder. When it cannot be done,
+/// the reason is remembered for sendPatch instead. Errors: Kernel when private_dir cannot be
+/// written.
 base::Status rememberWorkTree(const PatchOrder& order);
 
 /// After the agent ended: sends the patch, or says why there is none. Errors: Kernel when the

@@ -37,6 +37,26 @@ TEST(ChildProcess, ProgramThatReadsItsInputFindsTheEndAtOnce) {  // BC-044
   EXPECT_EQ(run("cat; cat <&0; echo done").output, "done\n");
 }
 
+TEST(ChildProcess, GivesInputOfAnySizeAndAProgramThatDoesNotWantItDecidesByItsCode) {
+  ::signal(SIGPIPE, SIG_IGN);
+  for (const char* script : {"wc -c", "exit 3"}) {
+    Command command{"/bin/sh", {"-c", script}, {"PATH=/usr/bin:/bin"}, "/"};
+    int pieces = 0;
+    command.input = [&pieces]() -> base::Result<std::string> {
+      return std::string(pieces++ < 30 ? 100'000 : 0, 'x');
+    };
+    std::string output;
+    const auto end = runCommand(command, std::chrono::steady_clock::now() + 60s,
+                                [&output](std::string_view bytes) -> base::Status {
+                                  output += bytes;
+                                  return {};
+                                });
+    ASSERT_TRUE(end);
+    EXPECT_EQ(end->code, script[0] == 'w' ? 0 : 3);
+    EXPECT_EQ(output, script[0] == 'w' ? "3000000\n" : "");
+  }
+}
+
 TEST(ChildProcess, TakesOutputOfAnySizeAndKeepsOnlyTheStartOfTheErrors) {
   const Ran ran = run("head -c 3000000 /dev/zero; head -c 300000 /dev/zero >&2");
   EXPECT_EQ(ran.output.size(), 3'000'000u);

@@ -107,5 +107,28 @@ TEST(HarvestStream, OddNamesAreEncodedAndMarked) {
   EXPECT_EQ(read(encodeHarvest(HarvestFile{odd, 0, 0644, 0})), "file a%ff%25%0a% 0;open");
 }
 
+TEST(HarvestStream, WhatAPatchDoesNotTellOfIsReadBackAndItsPathsAreNotBelieved) {
+  HarvestEnd sent;
+  sent.left_out_count = 7;
+  sent.left_out = {{{"a", false}, "is a pipe"}, {encodePath("b\xff"), "is a device"}};
+  HarvestParser parser;
+  HarvestEnd got;
+  const auto each = [&got](const HarvestItem& item) -> base::Status {
+    if (const auto* end = std::get_if<HarvestEnd>(&item)) got = *end;
+    return {};
+  };
+  ASSERT_TRUE(parser.feed(encodeHarvest(HarvestPatch{}) + encodeHarvest(sent), each));
+  EXPECT_EQ(got.left_out_count, 7u);
+  ASSERT_EQ(got.left_out.size(), 2u);
+  EXPECT_EQ(got.left_out[0].reason, "is a pipe");
+  EXPECT_EQ(got.left_out[1].path.text, "b%ff");
+  EXPECT_TRUE(got.left_out[1].path.percent);
+  for (const char* head : {R"({"left_out":5})", R"({"left_out":[5]})", R"({"left_out_count":-1})",
+                           R"({"left_out":[{"path":"../x","reason":""}]})"})
+    EXPECT_NE(read(encodeHarvest(HarvestPatch{}) + headFrame('E', head)).find("FAULT"),
+              std::string::npos)
+        << head;
+}
+
 }  // namespace
 }  // namespace warder::journal
