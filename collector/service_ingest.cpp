@@ -43,10 +43,11 @@ std::string identityFault(const json::object& identity, const AttemptKey& key) {
 }
 
 /// The reason why a report does not belong to the address it was sent to; empty when it does. A
-/// report that names no run belongs to any.
+/// report that names no run belongs to any; whether it is a report the store says.
 std::string reportFault(std::string_view text, const AttemptKey& key) {
   const auto value = base::parseJson(text);
-  if (!value || !value->is_object()) return "the report is not a JSON object";
+  if (!value) return "the report is not JSON";
+  if (!value->is_object()) return {};
   const json::value* run = value->get_object().if_contains("run");
   if (run == nullptr) return {};
   if (!run->is_object()) return "report.run is not an object";
@@ -116,6 +117,7 @@ Service::Reply Service::open(AttemptKey key, Body* body) {
     opening.key = std::string(public_key->get_string());
   const auto opened = store_.openAttempt(key, opening, now());
   if (!opened) co_return answerFor(opened.error());
+  if (!opened->conflict.empty()) co_return errorAnswer(409, "another_box", opened->conflict);
   json::object answer{{"acked_seq", opened->cursor.acked_seq},
                       {"head", opened->cursor.head},
                       {"lease_s", store_.lease().count()}};
@@ -199,6 +201,8 @@ Service::Reply Service::report(AttemptKey key, Body* body) {
   switch (stored->what) {
     case ReportAnswer::What::Fork:
       co_return errorAnswer(422, "fork", "the run was closed with another report");
+    case ReportAnswer::What::Refused:
+      co_return errorAnswer(422, "report", stored->sentence);
     case ReportAnswer::What::Missing: {
       json::object missing{{"blobs", json::array(stored->blobs.begin(), stored->blobs.end())}};
       if (stored->events_from != 0) missing["events_from"] = stored->events_from;

@@ -5,13 +5,16 @@
 #include <sys/stat.h>
 
 #include "collector/guarded.h"
+#include "collector/sound_json.h"
 #include "supervisor/base/event.h"
+#include "supervisor/journal/clean_text.h"
 
 namespace warder::collector {
 
 namespace {
 
 constexpr int kSchemaVersion = 2;
+constexpr std::size_t kMaxCreated = 64;  // bytes of an identity's `created` that are compared
 
 constexpr const char* kTables = R"sql(
 CREATE TABLE attempts(
@@ -110,10 +113,35 @@ void Store::makeTables(Moment now) {
   transaction.commit();
 }
 
+namespace {
+
+std::string createdOf(std::string_view identity) {
+  const auto value = readBack(identity);
+  if (!value || !value->is_object()) return {};
+  const json::value* created = value->get_object().if_contains("created");
+  if (created == nullptr || !created->is_string()) return {};
+  return std::string(journal::cutUtf8(created->get_string(), kMaxCreated));
+}
+
+/// Two boxes that bear one run id were made at different moments.
+std::string conflictOf(Database& database, const AttemptKey& key, const Opening& opening) {
+  Query row = database.query("SELECT identity FROM attempts WHERE run = ? AND attempt = ?");
+  if (!row.with(key.run).with(key.attempt).next()) return {};
+  const std::string ours = createdOf(row.text(0)), theirs = createdOf(opening.identity);
+  if (ours == theirs) return {};
+  return "another box has opened this run and attempt: it was created at \"" + ours +
+         "\", this one at \"" + theirs + "\"";
+}
+
+}  // namespace
+
 base::Result<OpenAnswer> Store::openAttempt(const AttemptKey& key, const Opening& opening,
                                             Moment now) {
   return guarded<OpenAnswer>("opening an attempt", [&] {
+    OpenAnswer answer;
     Transaction transaction(database_);
+    answer.conflict = conflictOf(database_, key, opening);
+    if (!answer.conflict.empty()) return answer;
     database_
         .query(
             "INSERT INTO attempts VALUES (?, ?, 'running', ?, ?, 0, NULL, 0, ?, ?, ?, '{}', "
@@ -128,7 +156,6 @@ base::Result<OpenAnswer> Store::openAttempt(const AttemptKey& key, const Opening
         .with(opening.key)
         .run();
     renewLease(database_, key, {now, lease_});
-    OpenAnswer answer;
     if (Query row = database_.query("SELECT acked_seq, head, receipt FROM attempts "
                                     "WHERE run = ? AND attempt = ?");
         row.with(key.run).with(key.attempt).next()) {

@@ -16,7 +16,8 @@ struct Cursor {
 
 struct OpenAnswer {
   Cursor cursor;
-  std::string receipt;  // JSON; empty while the attempt is not complete
+  std::string receipt;   // JSON; empty while the attempt is not complete
+  std::string conflict;  // why this is another box's attempt; empty when it is not
 };
 
 struct AppendAnswer {
@@ -26,7 +27,8 @@ struct AppendAnswer {
 };
 
 struct ReportAnswer {
-  enum class What { Complete, Missing, Fork } what = What::Complete;
+  enum class What { Complete, Missing, Fork, Refused } what = What::Complete;
+  std::string sentence;            // why not, for Refused
   std::string receipt;             // JSON, for Complete
   std::uint64_t events_from = 0;   // 0: no event is missing
   std::vector<std::string> blobs;  // digests that are missing
@@ -48,12 +50,14 @@ class Store {
   static base::Result<std::unique_ptr<Store>> open(const std::string& folder,
                                                    std::chrono::seconds lease, Moment now);
 
+  /// Changes nothing when another box opened the attempt: its identity has another `created`.
   base::Result<OpenAnswer> openAttempt(const AttemptKey& key, const Opening& opening, Moment now);
   /// Appends what lies beyond the cursor; what lies below must be identical. Renews the lease.
   /// Errors: NotFound when the attempt was never opened.
   base::Result<AppendAnswer> append(const AttemptKey& key, const std::vector<EventLine>& lines,
                                     Moment now);
-  /// Keeps the report, and closes the attempt once everything it needs is here. Idempotent.
+  /// Keeps the report once the journal here has its end and does not speak against it, and closes
+  /// the attempt once everything it needs is here. Idempotent.
   base::Result<ReportAnswer> putReport(const AttemptKey& key, std::string_view text, Moment now);
   /// Renews the lease of an attempt. Errors: NotFound.
   base::Status touch(const AttemptKey& key, Moment now);
@@ -79,9 +83,9 @@ class Store {
   void insertLines(const AttemptKey& key, const std::vector<EventLine>& lines, std::uint64_t acked);
   std::string differenceBelow(const AttemptKey& key, const std::vector<EventLine>& lines,
                               std::uint64_t acked);
-  ReportAnswer missingFor(const AttemptKey& key, const json::object& report);
+  ReportAnswer missingFor(const AttemptKey& key);
   std::string closeAttempt(const AttemptKey& key, const std::string& digest, Moment now);
-  void setOutcome(const AttemptKey& key, const json::object& report);
+  void keepReport(const AttemptKey& key, std::string_view text, const std::string& digest);
   json::array artifactsOf(const AttemptKey& key);
 
   base::UniqueFd lock_;

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "collector/guarded.h"
+#include "collector/report_rules.h"
 #include "collector/sound_json.h"
 #include "collector/store.h"
 #include "collector/summary.h"
@@ -36,16 +37,6 @@ std::optional<Row> readRow(Database& database, const AttemptKey& key) {
 
 base::Error neverOpened() {
   return {base::Kind::NotFound, "the attempt was never opened"};
-}
-
-/// `events.last_seq` of a report; 0 when it has none.
-std::uint64_t lastSeqOf(const json::object& report) {
-  const json::value* events = report.if_contains("events");
-  if (events == nullptr || !events->is_object()) return 0;
-  const json::value* last = events->get_object().if_contains("last_seq");
-  boost::system::error_code failure;
-  const auto number = last != nullptr ? last->to_number<std::int64_t>(failure) : 0;
-  return failure || number < 0 ? 0 : static_cast<std::uint64_t>(number);
 }
 
 }  // namespace
@@ -156,13 +147,11 @@ base::Result<AppendAnswer> Store::append(const AttemptKey& key, const std::vecto
   });
 }
 
-/// What the attempt lacks to be complete with this report.
-ReportAnswer Store::missingFor(const AttemptKey& key, const json::object& report) {
+/// What the attempt lacks to be complete with a report that nothing speaks against.
+ReportAnswer Store::missingFor(const AttemptKey& key) {
   ReportAnswer answer;
   const auto row = readRow(database_, key);
-  const std::uint64_t acked = row->cursor.acked_seq;
-  const bool finished = row->summary.contains("finished_seq");
-  if (acked < lastSeqOf(report) || !finished) answer.events_from = acked + 1;
+  if (!row->summary.contains("finished_seq")) answer.events_from = row->cursor.acked_seq + 1;
   std::set<std::string> digests;
   Query query =
       database_.query("SELECT DISTINCT digest FROM blob_references WHERE run = ? AND attempt = ?");
@@ -188,14 +177,13 @@ std::string Store::closeAttempt(const AttemptKey& key, const std::string& digest
   return text;
 }
 
-/// The report decides what lists show as outcome.
-void Store::setOutcome(const AttemptKey& key, const json::object& report) {
-  auto row = readRow(database_, key);
-  if (const json::value* outcome = report.if_contains("outcome"); outcome != nullptr)
-    row->summary["outcome"] = *outcome;
+void Store::keepReport(const AttemptKey& key, std::string_view text, const std::string& digest) {
   database_
-      .query("UPDATE attempts SET state = 'finished', summary = ? WHERE run = ? AND attempt = ?")
-      .with(json::serialize(row->summary))
+      .query(
+          "UPDATE attempts SET state = 'finished', report = ?, report_sha256 = ? "
+          "WHERE run = ? AND attempt = ?")
+      .with(text)
+      .with(digest)
       .with(key.run)
       .with(key.attempt)
       .run();
@@ -203,9 +191,9 @@ void Store::setOutcome(const AttemptKey& key, const json::object& report) {
 
 base::Result<ReportAnswer> Store::putReport(const AttemptKey& key, std::string_view text,
                                             Moment now) {
+  using What = ReportAnswer::What;
   const auto parsed = base::parseJson(text);
-  if (!parsed || !parsed->is_object())
-    return base::Error{base::Kind::Config, "the report is not a JSON object"};
+  if (!parsed) return parsed.error().during("the report");
   const std::string digest = "sha256:" + journal::sha256Hex(text);
   return guarded<ReportAnswer>("storing a report", [&]() -> base::Result<ReportAnswer> {
     Transaction transaction(database_);
@@ -214,23 +202,21 @@ base::Result<ReportAnswer> Store::putReport(const AttemptKey& key, std::string_v
     ReportAnswer answer;
     if (!row->receipt.empty()) {
       answer.receipt = row->receipt;
-      if (row->report_digest != digest) answer.what = ReportAnswer::What::Fork;
+      if (row->report_digest != digest) answer.what = What::Fork;
       return answer;
     }
-    database_
-        .query(
-            "UPDATE attempts SET report = ?, report_sha256 = ? "
-            "WHERE run = ? AND attempt = ?")
-        .with(text)
-        .with(digest)
-        .with(key.run)
-        .with(key.attempt)
-        .run();
+    const json::object report = parsed->is_object() ? parsed->get_object() : json::object();
+    answer.sentence = faultOfReport(report);
+    if (answer.sentence.empty())
+      answer.sentence = contradictionOf(row->summary, row->cursor.acked_seq, report);
+    if (!answer.sentence.empty()) {
+      answer.what = What::Refused;
+      return answer;
+    }
     renewLease(database_, key, {now, lease_});
-    setOutcome(key, parsed->get_object());
-    answer = missingFor(key, parsed->get_object());
-    if (answer.what == ReportAnswer::What::Complete)
-      answer.receipt = closeAttempt(key, digest, now);
+    answer = missingFor(key);
+    if (answer.events_from == 0) keepReport(key, text, digest);
+    if (answer.what == What::Complete) answer.receipt = closeAttempt(key, digest, now);
     transaction.commit();
     return answer;
   });

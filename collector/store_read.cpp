@@ -1,5 +1,6 @@
 // What people and the page ask: lists, one run, its events.
 #include "collector/guarded.h"
+#include "collector/report_rules.h"
 #include "collector/sound_json.h"
 #include "collector/store.h"
 
@@ -34,6 +35,16 @@ json::object listItem(const Query& row) {
 json::value parsedOrNull(const std::string& text) {
   auto value = readBack(text);
   return value ? std::move(*value) : json::value(nullptr);
+}
+
+/// Why a kept report is not believed: an earlier version took any, and the journal may have gone
+/// on.
+std::string reportFault(const json::object& summary, std::int64_t acked,
+                        const json::object& report) {
+  if (!summary.contains("finished_seq")) return "the journal that is here has no end yet";
+  std::string fault = faultOfReport(report);
+  if (!fault.empty()) return fault;
+  return contradictionOf(summary, static_cast<std::uint64_t>(acked), report);
 }
 
 std::string lostSentence(const json::object& item) {
@@ -101,6 +112,10 @@ base::Result<json::object> Store::describeRun(const std::string& run) {
     answer["identity"] = parsedOrNull(row.text(11));
     answer["key"] = row.text(12);
     answer["report"] = parsedOrNull(row.text(13));
+    if (const json::object* report = answer["report"].if_object()) {
+      std::string fault = reportFault(answer["summary"].as_object(), row.number(9), *report);
+      if (!fault.empty()) answer["report_fault"] = std::move(fault);
+    }
     answer["report_sha256"] = row.text(14);
     answer["receipt"] = parsedOrNull(row.text(7));
     answer["files"] = artifactsOf(key);

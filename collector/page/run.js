@@ -22,9 +22,10 @@ function blobPath(file) {
 
 function showVerdict() {
   const run = page.run, status = statusOf(run);
-  const report = isObject(run.report) ? run.report : {};
-  const outcome = isObject(report.outcome) ? report.outcome
-    : isObject(run.summary.outcome) ? run.summary.outcome : {};
+  // The journal is believed, not the report: it is chained and was here before.
+  const outcome = isObject(run.summary.outcome) ? run.summary.outcome : {};
+  const end = page.events.find((e) => e.type === 'run.finished' && isObject(e.data));
+  const told = end && isObject(end.data.outcome) ? end.data.outcome : {};
   byId('verdict').className = 'verdict ' + status.tone;
   byId('verdict-word').className = 'chip ' + status.tone;
   setText('verdict-word', status.word);
@@ -34,7 +35,7 @@ function showVerdict() {
     (silent ? 'The agent is at work. Last event: ' + (run.summary.last_type || 'none yet') + '.' : ''));
   const advice = setText('verdict-advice', str(outcome.advice) && 'What to do: ' + sentence(outcome.advice));
   advice.hidden = !outcome.advice;
-  const evidence = Array.isArray(outcome.evidence) ? outcome.evidence : [];
+  const evidence = Array.isArray(told.evidence) ? told.evidence : [];
   fill('verdict-evidence', ...evidence.slice(0, 50).map((item) => el('li', {}, evidenceText(item))));
 }
 
@@ -59,6 +60,7 @@ function showFacts() {
     fact('Tokens', count(s.input_tokens) + ' in, ' + count(s.output_tokens) + ' out'),
     fact('Cost', num(s.calls) ? money(s.cost_usd, s.unpriced) : ''),
     fact('Denied', count(s.denials)),
+    run.report_fault ? fact('The report is not believed', str(run.report_fault), true) : null,
     fact('Results', run.complete ? 'complete, acknowledged' : run.report ? 'report here, rest still missing' : 'not yet delivered'),
     ...showBox());
 }
@@ -109,7 +111,7 @@ function showCalls() {
   fill('usage', table([{name: 'Model'}, ...numeric('Calls', 'Failed', 'Input', 'Output', 'Cache read', 'Cache write', 'Cost')],
     [...models].map(([model, u]) => el('tr', {}, el('td', {class: 'mono'}, model || 'unknown'), n(u.calls), n(u.errors),
       n(count(u.input)), n(count(u.output)), n(count(u.read)), n(count(u.write)), n(money(u.cost, u.unpriced))))));
-  const claim = isObject(page.run.report) && isObject(page.run.report.agent_claim) ? page.run.report.agent_claim : null;
+  const claim = !page.run.report_fault && isObject(page.run.report) && isObject(page.run.report.agent_claim) ? page.run.report.agent_claim : null;
   if (claim) byId('usage').append(el('p', {class: 'note'}, 'Counted by the broker. The agent itself claims ' +
     [claim.num_turns ? claim.num_turns + ' turns' : '', typeof claim.total_cost_usd === 'number' ? money(claim.total_cost_usd) : '']
       .filter((t) => t).join(', ') + '.'));

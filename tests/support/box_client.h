@@ -21,8 +21,9 @@ class Box {
   std::string path(const std::string& rest) const {
     return "/v1/runs/" + lines.run() + "/attempts/" + std::to_string(lines.attempt()) + rest;
   }
-  Reply open() {
-    const boost::json::object identity{{"run_id", lines.run()}, {"attempt", lines.attempt()}};
+  Reply open(const std::string& created = "2026-11-30T02:13:13Z") {
+    const boost::json::object identity{
+        {"run_id", lines.run()}, {"attempt", lines.attempt()}, {"created", created}};
     return client.ask("POST", path("/open"),
                       boost::json::serialize(boost::json::object{{"identity", identity}}));
   }
@@ -53,7 +54,15 @@ class Box {
   JournalLines lines;
 };
 
-inline const std::string kReport =
-    R"({"outcome":{"class":"ok","reason":"completed"},"events":{"last_seq":4}})";
+/// A report as short as one may be.
+inline std::string reportOf(const std::string& outcome_class, std::uint64_t last_seq) {
+  return boost::json::serialize(
+      boost::json::object{{"schema", "warder.run-report/1"},
+                          {"outcome", {{"class", outcome_class}, {"reason", "completed"}}},
+                          {"artifacts", boost::json::array()},
+                          {"events", {{"last_seq", last_seq}}}});
+}
+
+inline const std::string kReport = reportOf("ok", 4);
 
 }  // namespace warder::support

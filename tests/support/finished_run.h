@@ -18,12 +18,14 @@ class FinishedRun {
     add("run.started", {{"preset", "claude-code"}});
   }
 
-  void add(const std::string& type, base::json::object data) {
+  /// Returns the seq of the line; a seal may follow it.
+  std::uint64_t add(const std::string& type, base::json::object data) {
     base::Event event;
     event.type = type;
     event.data = std::move(data);
-    if (!writer->append(std::move(event)) || !writer->sync())
-      throw std::runtime_error("the journal takes nothing");
+    const auto appended = writer->append(std::move(event));
+    if (!appended || !writer->sync()) throw std::runtime_error("the journal takes nothing");
+    return appended->seq;
   }
 
   std::string addArtifact(const std::string& path, const std::string& bytes) {
@@ -44,10 +46,13 @@ class FinishedRun {
 
   /// run.finished and report.json. Returns the report.
   std::string finish() {
-    add("run.finished", {{"outcome", {{"class", "ok"}, {"reason", "completed"}}}});
+    const std::uint64_t last =
+        add("run.finished", {{"outcome", {{"class", "ok"}, {"reason", "completed"}}}});
     const std::string report = base::json::serialize(
-        base::json::object{{"outcome", {{"class", "ok"}, {"reason", "completed"}}},
-                           {"events", {{"last_seq", writer->lastSeq()}}}});
+        base::json::object{{"schema", "warder.run-report/1"},
+                           {"outcome", {{"class", "ok"}, {"reason", "completed"}}},
+                           {"artifacts", base::json::array()},
+                           {"events", {{"last_seq", last}}}});
     writeText(folder.path + "/report.json", report);
     return report;
   }

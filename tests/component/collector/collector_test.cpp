@@ -15,6 +15,7 @@ using support::JournalLines;
 using support::kReport;
 using support::kRun;
 using support::Reply;
+using support::reportOf;
 namespace json = boost::json;
 
 class Collector : public ::testing::Test {
@@ -87,6 +88,96 @@ TEST_F(Collector, AsksForWhatIsMissingAndRefusesAnotherHistory) {
   EXPECT_EQ(box.events(4, 4).status, 200) << "the true history goes on";
 }
 
+TEST_F(Collector, BelievesTheJournalAndNotAReportThatContradictsIt) {
+  Box box(collector);
+  box.work();
+  box.open();
+  ASSERT_EQ(box.events(1, 3).status, 200);
+  const Reply early = box.report(reportOf("agent", 4));
+  EXPECT_EQ(early.status, 202) << "the end of the journal is still to come";
+  EXPECT_EQ(box.run().at("state"), "running") << "finished is what the journal says";
+  EXPECT_EQ(box.run().at("report"), nullptr) << "nothing is shown that nothing speaks for";
+  const Reply within = box.report(reportOf("ok", 3));
+  EXPECT_EQ(within.status, 422) << within.body;
+  EXPECT_NE(within.json().at("sentence").as_string().find("not run.finished"), json::string::npos);
+  ASSERT_EQ(box.events(4, 4).status, 200);
+  ASSERT_EQ(box.blob("artifact").status, 201);
+
+  const Reply other = box.report(reportOf("agent", 4));
+  EXPECT_EQ(other.status, 422) << other.body;
+  EXPECT_EQ(other.json().at("sentence"),
+            "the report says that the run ended as \"agent\", its journal says \"ok\"");
+  for (const std::uint64_t seq : {0, 3, 5}) {
+    const Reply wrong = box.report(reportOf("ok", seq));
+    EXPECT_EQ(wrong.status, 422) << seq;
+    EXPECT_NE(wrong.json().at("sentence").as_string().find("ends with line 4"), json::string::npos);
+  }
+  EXPECT_EQ(box.run().at("complete"), false);
+  EXPECT_EQ(box.run().at("summary").at("outcome").at("class"), "ok");
+  EXPECT_EQ(box.report(reportOf("ok", 4)).status, 200);
+  EXPECT_EQ(box.run().at("state"), "finished");
+  EXPECT_FALSE(box.run().as_object().contains("report_fault"));
+}
+
+TEST_F(Collector, RefusesWhatIsNoReport) {
+  Box box(collector);
+  box.work();
+  box.open();
+  ASSERT_EQ(box.events(1, 4).status, 200);
+  ASSERT_EQ(box.blob("artifact").status, 201);
+  const json::object whole = json::parse(kReport).as_object();
+  const auto with = [&](const char* name, const json::value& value) {
+    json::object changed = whole;
+    changed[name] = value;
+    return json::serialize(changed);
+  };
+  std::vector<std::string> none = {"{}",
+                                   "[]",
+                                   "null",
+                                   "7",
+                                   with("schema", "warder.run-report/2"),
+                                   with("schema", 1),
+                                   with("outcome", "ok"),
+                                   with("outcome", {{"class", "ok"}}),
+                                   with("outcome", {{"class", 1}, {"reason", "x"}}),
+                                   with("outcome", {{"class", "ok"}, {"reason", nullptr}}),
+                                   with("artifacts", nullptr),
+                                   with("artifacts", json::object()),
+                                   with("events", nullptr),
+                                   with("events", {{"last_seq", "4"}}),
+                                   with("events", {{"last_seq", 4.0}}),
+                                   with("events", {{"last_seq", -4}}),
+                                   with("events", {{"last_seq", 18446744073709551615u}})};
+  for (const char* name : {"schema", "outcome", "artifacts", "events"}) {
+    json::object without = whole;
+    without.erase(name);
+    none.push_back(json::serialize(without));
+  }
+  for (const std::string& text : none) {
+    const Reply reply = box.report(text);
+    EXPECT_EQ(reply.status, 422) << text;
+    EXPECT_FALSE(reply.json().at("sentence").as_string().empty()) << text;
+  }
+  EXPECT_EQ(box.run().at("state"), "running");
+  EXPECT_EQ(box.run().at("report"), nullptr);
+  EXPECT_EQ(box.report(kReport).status, 200) << "the right one is taken";
+}
+
+TEST_F(Collector, RefusesASecondBoxWithTheSameRunId) {
+  Box box(collector), other(collector);
+  box.work();
+  ASSERT_EQ(box.open("2026-11-30T02:13:13.1Z").status, 200);
+  ASSERT_EQ(box.events(1, 1).status, 200);
+  const Reply second = other.open("2026-11-30T02:13:13.2Z");
+  EXPECT_EQ(second.status, 409) << second.body;
+  EXPECT_NE(second.json().at("sentence").as_string().find("another box"), json::string::npos);
+  EXPECT_EQ(other.open("").status, 409);
+  EXPECT_EQ(box.run().at("identity").at("created"), "2026-11-30T02:13:13.1Z");
+  EXPECT_EQ(box.open("2026-11-30T02:13:13.1Z").json().at("acked_seq"), 1) << "the same may again";
+  EXPECT_EQ(Box(collector, kRun, 2).open("2026-11-30T02:13:13.2Z").status, 200)
+      << "another attempt is another box";
+}
+
 TEST_F(Collector, RefusesBytesThatAreNotWhatTheirDigestSays) {
   Box box(collector);
   box.work();
@@ -151,6 +242,7 @@ TEST_F(Collector, RefusesIdentitiesAndRunsThatDoNotFit) {
   EXPECT_EQ(open(R"({"identity":{"run_id":"other","attempt":1}})"), 400);
   EXPECT_EQ(open(R"({"identity":{"run_id":")" + kRun + R"(","attempt":2}})"), 400);
   EXPECT_EQ(open(R"({"identity":{"run_id":")" + kRun + R"(","attempt":1},"key":7})"), 200);
+  EXPECT_EQ(open(R"({"identity":{"run_id":")" + kRun + R"(","attempt":1,"created":7}})"), 200);
   for (const char* target : {"/v1/runs/x' OR '1'='1", "/v1/runs/../../etc/passwd",
                              "/../collector.db", "/v1/runs/%00", "/collector.db",
                              "/v1/runs/3f1c2a54-0000-4000-8000-000000000001/attempts/1/"
@@ -206,7 +298,8 @@ TEST_F(Collector, FinishesInGoodOrderOnSigterm) {
   Client idle(collector.address);
   ASSERT_EQ(idle.ask("GET", "/healthz").status, 200);
   // A request whose body is still under way when the signal comes.
-  const std::string body = R"({"identity":{"run_id":")" + kRun + R"(","attempt":1}})";
+  const std::string body =
+      R"({"identity":{"run_id":")" + kRun + R"(","attempt":1,"created":"2026-11-30T02:13:13Z"}})";
   Client busy(collector.address);
   busy.send("POST " + box.path("/open") + " HTTP/1.1\r\nHost: " + collector.address +
             "\r\nAuthorization: Bearer " + busy.token +

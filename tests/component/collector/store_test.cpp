@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/support/journal_lines.h"
+#include "tests/support/box_client.h"
 #include "tests/support/run_folder.h"
 
 namespace warder::collector {
@@ -66,7 +66,7 @@ TEST_F(StoreTest, NeverLosesAFinishedRun) {
   lines.add("run.finished", {{"outcome", {{"class", "ok"}}}});
   ASSERT_TRUE(store->openAttempt(kKey, {"{}", ""}, kStart));
   append(lines, kStart);
-  const auto report = store->putReport(kKey, R"({"events":{"last_seq":1}})", kStart);
+  const auto report = store->putReport(kKey, support::reportOf("ok", 1), kStart);
   ASSERT_TRUE(report);
   EXPECT_EQ(report->what, ReportAnswer::What::Complete);
   EXPECT_EQ(*store->markLost(kStart + 1'000'000), 0u);
@@ -78,7 +78,7 @@ TEST_F(StoreTest, AsksForTheEndOfTheJournalBeforeItClosesARun) {
   lines.add("run.started", json::object());
   ASSERT_TRUE(store->openAttempt(kKey, {"{}", ""}, kStart));
   append(lines, kStart);
-  const auto report = store->putReport(kKey, "{}", kStart);
+  const auto report = store->putReport(kKey, support::reportOf("ok", 2), kStart);
   ASSERT_TRUE(report);
   EXPECT_EQ(report->what, ReportAnswer::What::Missing);
   EXPECT_EQ(report->events_from, 2u);
@@ -101,6 +101,27 @@ TEST_F(StoreTest, ChangesNothingWhenABatchDoesNotFit) {
   const auto fork = append(other, kStart);
   EXPECT_EQ(fork.what, AppendAnswer::What::Fork);
   EXPECT_EQ(*store->events(kKey, 0), lines.body(1, 1));
+}
+
+TEST_F(StoreTest, DoesNotBelieveAReportThatAnEarlierVersionTook) {
+  JournalLines lines(kKey.run);
+  lines.add("run.finished", {{"outcome", {{"class", "agent"}}}});
+  ASSERT_TRUE(store->openAttempt(kKey, {"{}", ""}, kStart));
+  append(lines, kStart);
+  store.reset();
+  {
+    Database database(folder.path + "/data/collector.db");
+    database.query("UPDATE attempts SET state = 'finished', receipt = '{}', report = ?")
+        .with(support::reportOf("ok", 1))
+        .run();
+    database.run("UPDATE attempts SET summary = '{\"outcome\":{\"class\":\"ok\"}}'");
+    database.run("PRAGMA user_version = 1");
+  }
+  reopen(kStart);
+  const auto run = store->describeRun(kKey.run);
+  ASSERT_TRUE(run);
+  EXPECT_EQ(run->at("summary").at("outcome").at("class"), "agent");
+  EXPECT_NE(run->at("report_fault").as_string().find("agent"), json::string::npos);
 }
 
 /// Puts a value into the database behind the store's back.
