@@ -111,7 +111,8 @@ asio::awaitable<bool> serveOne(Stream* stream, std::string* buffer, Service* ser
   std::uint64_t unread = 0;
   bool keep_alive = false;
   if (heard == Heard::Nonsense) {
-    answer = errorAnswer(400, "malformed", why);
+    answer =
+        reader.tooLarge() ? errorAnswer(431, "too_large", why) : errorAnswer(400, "malformed", why);
   } else {
     Request request = reader.request();
     keep_alive = request.keep_alive;

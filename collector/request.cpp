@@ -18,6 +18,8 @@ struct HeadReader::Parser {
 
 namespace {
 
+constexpr const char* kTooLarge = "the head of a request may have 16 KiB";
+
 base::Error refused(std::string what) {
   return {base::Kind::Config, std::move(what)};
 }
@@ -53,15 +55,16 @@ base::Result<bool> HeadReader::take(std::string& bytes) {
     started_ = started_ || used > 0;
     bytes.erase(0, used);
     taken_ += used;
-    if (failure == http::error::need_more) {
-      if (bytes.size() > kMaxHead) return refused("the head is too large");
-      return false;
-    }
+    too_large_ = failure == http::error::header_limit ||
+                 (failure == http::error::need_more && bytes.size() > kMaxHead);
+    if (too_large_) return refused(kTooLarge);
+    if (failure == http::error::need_more) return false;
     if (failure) return refused("the request is malformed: " + failure.message());
   }
   if (!parser.is_header_done()) return false;
   // Beast counts its limit per line.
-  if (taken_ > kMaxHead) return refused("the head is too large");
+  too_large_ = taken_ > kMaxHead;
+  if (too_large_) return refused(kTooLarge);
   const auto& head = parser.get();
   if (head.version() != 11) return refused("only HTTP/1.1 is spoken here");
   if (countOf(head, http::field::host) != 1) return refused("exactly one Host is needed");

@@ -42,6 +42,8 @@ class HeadReader {
   /// several lengths.
   base::Result<bool> take(std::string& bytes);
   Request request() const;
+  /// take() failed because the head has more than kMaxHead bytes (431, RFC 6585 section 5).
+  bool tooLarge() const { return too_large_; }
   /// Nothing was taken yet.
   bool empty() const { return !started_; }
 
@@ -49,6 +51,7 @@ class HeadReader {
   struct Parser;
   std::unique_ptr<Parser> parser_;
   bool started_ = false;
+  bool too_large_ = false;
   std::size_t taken_ = 0;
 };
 

@@ -275,6 +275,16 @@ TEST_F(Collector, BoundsWhatItReads) {
                      "\r\nAuthorization: Bearer " + client.token + "\r\n\r\n")
                 .status,
             411);
+  const auto headOf = [&](std::size_t bytes) {
+    std::string head = "GET /healthz HTTP/1.1\r\nHost: " + collector.address + "\r\nX: ";
+    head += std::string(bytes - head.size() - 4, 'x') + "\r\n\r\n";
+    return Client(collector.address).raw(head);
+  };
+  EXPECT_EQ(headOf(16 * 1024).status, 200);
+  Reply large = headOf(16 * 1024 + 1);
+  EXPECT_EQ(large.status, 431);
+  EXPECT_EQ(large.headers["connection"], "close");
+  EXPECT_EQ(headOf(100 * 1024).status, 431);
   Client chunked(collector.address);
   EXPECT_EQ(chunked
                 .raw("POST " + box.path("/open") + " HTTP/1.1\r\nHost: " + collector.address +

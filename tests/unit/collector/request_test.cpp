@@ -60,6 +60,15 @@ TEST(RequestHead, IsBounded) {
   EXPECT_TRUE(*take(start + std::string(room, 'x') + end));
   EXPECT_FALSE(take(start + std::string(room + 1, 'x') + end));
   EXPECT_FALSE(take(start + std::string(10 * kMaxHead, 'x')));
+  const auto tooLarge = [](std::string bytes) {
+    HeadReader reader;
+    (void)reader.take(bytes);
+    return reader.tooLarge();
+  };
+  EXPECT_FALSE(tooLarge(start + std::string(room, 'x') + end));
+  EXPECT_TRUE(tooLarge(start + std::string(room + 1, 'x') + end));
+  EXPECT_TRUE(tooLarge(start + std::string(10 * kMaxHead, 'x')));
+  EXPECT_FALSE(tooLarge("GET\r\n\r\n")) << "malformed is another fault";
 }
 
 TEST(Range, IsReadAgainstTheSize) {
