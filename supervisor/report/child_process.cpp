@@ -34,6 +34,7 @@ struct Started {
   base::UniqueFd input, output, errors;
   std::string unsent;    // the piece of input at hand
   std::size_t sent = 0;  // of it
+  CommandEnd end;
 };
 
 Result<Started> start(const Command& command) {
@@ -110,10 +111,10 @@ Status feed(Started& child, const Command& command) {
   return {};
 }
 
-Status relay(Started& child, const Command& command, Deadline deadline, CommandEnd& end,
+Status relay(Started& child, const Command& command, Deadline deadline,
              const std::function<Status(std::string_view)>& output) {
-  const auto keepErrors = [&end](std::string_view bytes) -> Status {
-    end.errors += bytes.substr(0, kMaxErrors - end.errors.size());
+  const auto keepErrors = [&child](std::string_view bytes) -> Status {
+    child.end.errors += bytes.substr(0, kMaxErrors - child.end.errors.size());
     return {};
   };
   while (child.input || child.output || child.errors) {
@@ -142,15 +143,14 @@ Result<CommandEnd> runCommand(const Command& command, Deadline deadline,
                               const std::function<Status(std::string_view)>& output) {
   auto child = start(command);
   if (!child) return child.error();
-  CommandEnd end;
-  const Status relayed = relay(*child, command, deadline, end, output);
+  const Status relayed = relay(*child, command, deadline, output);
   if (!relayed) ::kill(-child->pid, SIGKILL);
   int status = 0;
   while (::waitpid(child->pid, &status, 0) < 0 && errno == EINTR) {
   }
   if (!relayed) return relayed.error().during(command.program);
-  end.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  return end;
+  child->end.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return std::move(child->end);
 }
 
 }  // namespace warder::report
