@@ -294,8 +294,7 @@ TEST_F(FullDisk, LeavesNoHoleInWhatInitSaid) {
 
 TEST_F(FullDisk, TakesNothingMoreOnceTooMuchHadToBeHeld) {
   for (int i = 0; i < 60; ++i) tell("llm.call", 10'000);  // 600 kB of 512 KiB
-  await("trouble");
-  say({{"close_output", true}});  // answered in its turn: all 60 have been taken or refused
+  say({{"close_output", true}});  // answered in its turn, when all 60 were taken or refused
   await("outputs_closed");
   std::filesystem::remove(file("filler"));
   record("run.finished", 2);
