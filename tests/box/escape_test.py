@@ -94,7 +94,8 @@ def test_device_nodes_of_the_machine_stay_as_they_are(person):
     before = {name: os.stat(f"/dev/{name}") for name in ("null", "zero", "full", "random", "urandom", "tty")}
     ran = person.run_shell(
         "for name in null zero full random urandom tty; do "
-        "chmod 600 /dev/$name 2>/dev/null && echo CHANGED $name; "
+        # To what it is already: where the wall is down, the machine must not pay for the test.
+        "chmod $(stat -c %a /dev/$name) /dev/$name 2>/dev/null && echo CHANGED $name; "
         "touch /dev/$name 2>/dev/null && echo TOUCHED $name; done; "
         "echo x > /dev/null && head -c 4 /dev/zero | wc -c", agent={"user": "0:0"})
     for name, old in before.items():
