@@ -23,11 +23,38 @@ namespace json = base::json;
 namespace {
 constexpr const char* kHostName = "box";
 
-/// How a service names the run's folder: through a descriptor, because its user may not be allowed
-/// to pass the folders above (a spool below /root or a private temporary folder).
-std::string folderByFd(int number) {
+/// How a service names the run's folder, and other things it is lent: through a descriptor, because
+/// its user may not be allowed to pass the folders above (a spool below /root or a private
+/// temporary folder).
+std::string pathByFd(int number) {
   return "/proc/self/fd/" + std::to_string(number);
 }
+
+constexpr std::size_t kMaxCaFile = 4 << 20;  // as job_files
+
+/// Lends files to a stage by descriptor, for the same reason; a copy, because the stage's user may
+/// not be allowed to read the file itself.
+class LentFiles {
+ public:
+  explicit LentFiles(StageStart& start) : start_(start) {}
+
+  /// The path by which the stage opens the copy; empty for an empty path.
+  base::Result<std::string> lend(const std::string& path) {
+    if (path.empty()) return path;
+    auto text = base::readFile(path, kMaxCaFile);
+    if (!text) return text.error();
+    auto copy = base::sealedText("ca_file", *text);
+    if (!copy) return copy.error();
+    const int number = base::kFirstExtraFd + static_cast<int>(start_.extra_fds.size());
+    start_.extra_fds.push_back(copy->get());
+    files_.push_back(std::move(*copy));
+    return pathByFd(number);
+  }
+
+ private:
+  StageStart& start_;
+  std::vector<base::UniqueFd> files_;  // open until the stage has its own
+};
 
 /// The service's own id, or 0 (keep ours) where only one id can be used.
 uid_t serviceUid(bool one_id, uid_t uid) {
@@ -43,7 +70,7 @@ Status Supervisor::startScribe() {
   StageStart start;
   start.stage = "scribe";
   start.extra_fds = {run_folder_.get()};
-  start.config = {{"run_dir", folderByFd(base::kFirstExtraFd)},
+  start.config = {{"run_dir", pathByFd(base::kFirstExtraFd)},
                   {"run_id", config_.run_id},
                   {"attempt", config_.attempt}};
   start.uid = serviceUid(config_.one_id, launch::kScribeUid);
@@ -80,18 +107,21 @@ void Supervisor::startCourier() {
   ++courier_starts_;
   StageStart start;
   start.stage = "courier";
+  LentFiles files(start);
   json::array sinks;
   for (std::size_t i = 0; i < job_.results.to.size(); ++i) {
     // A courier that was started again reads its token from the beginning.
     ::lseek(config_.token_fds.at(i), 0, SEEK_SET);
+    const int token = base::kFirstExtraFd + static_cast<int>(start.extra_fds.size());
     start.extra_fds.push_back(config_.token_fds[i]);
-    sinks.push_back({{"collector", job_.results.to[i].url},
-                     {"token_fd", base::kFirstExtraFd + static_cast<int>(i)},
-                     {"ca_file", job_.results.to[i].ca_file}});
+    auto ca_file = files.lend(job_.results.to[i].ca_file);
+    if (!ca_file) return base::log(base::Level::Error, ca_file.error().sentence());
+    sinks.push_back(
+        {{"collector", job_.results.to[i].url}, {"token_fd", token}, {"ca_file", *ca_file}});
   }
   const int folder = base::kFirstExtraFd + static_cast<int>(start.extra_fds.size());
   start.extra_fds.push_back(run_folder_.get());
-  start.config = {{"run_dir", folderByFd(folder)},
+  start.config = {{"run_dir", pathByFd(folder)},
                   {"run_id", config_.run_id},
                   {"attempt", config_.attempt},
                   {"sinks", std::move(sinks)}};
@@ -149,6 +179,12 @@ Status Supervisor::makeNetworkAndBroker() {
       grant.listener_fds.push_back(number++);
       start.extra_fds.push_back(listener.get());
     }
+  }
+  LentFiles files(start);
+  for (auto& grant : broker.grants) {
+    auto ca_file = files.lend(grant.upstream.ca_file);
+    if (!ca_file) return ca_file.error();
+    grant.upstream.ca_file = std::move(*ca_file);
   }
   start.config = secrets::toJson(broker);
   start.uid = serviceUid(config_.one_id, launch::kBrokerUid);

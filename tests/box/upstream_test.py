@@ -124,6 +124,17 @@ def test_a_good_upstream_for_comparison(person, provider, tools):
     assert upstream.requests()[0]["key_ok"]
 
 
+def test_a_ca_file_that_only_the_caller_can_read(person, provider, tools):
+    """The broker has another user; it is lent the file, not its path."""
+    upstream = provider("plain")
+    private = person.make_folder("private")
+    ca_file = person.write("private/ca.pem", (tools.tls / "ca.pem").read_text(), 0o600)
+    private.chmod(0o700)
+    ran, answer = probe(person, upstream.port, ca_file, upstream.key)
+    assert ran.code == 0, ran.explain()
+    assert answer["status"] == 200
+
+
 def test_bc_002_each_piece_of_a_streamed_answer_arrives_when_it_was_sent(person, provider, tools):
     """The provider waits for nothing; the agent must have the first event long before the last."""
     upstream = provider({"chunk_chars": 4, "chunk_delay_ms": 100, "turns": [{"text": "word " * 20}]})
