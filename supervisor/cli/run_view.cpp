@@ -16,8 +16,8 @@ namespace json = base::json;
 
 namespace {
 
-// A line of the agent's that is longer is shown in pieces.
-constexpr std::size_t kMaxShownLine = 4096;
+// Of a line of the agent's that is longer, the beginning is shown.
+constexpr std::size_t kMaxShownLine = 400;
 
 std::string text(const json::object& data, std::string_view key) {
   const auto* value = data.if_contains(key);
@@ -128,14 +128,28 @@ void RunView::showStream(Stream& stream, bool all) {
   for (int burst = 0; burst < (all ? 4096 : 64); ++burst) {
     const ssize_t count = ::read(stream.file.get(), buffer, sizeof buffer);
     if (count <= 0) break;
-    stream.pending.append(buffer, static_cast<std::size_t>(count));
-    for (std::size_t end;
-         (end = std::min(stream.pending.find('\n'), kMaxShownLine)) < stream.pending.size();) {
-      line("agent | " + stream.pending.substr(0, end));
-      stream.pending.erase(0, end + (stream.pending[end] == '\n' ? 1 : 0));
+    std::string_view piece(buffer, static_cast<std::size_t>(count));
+    for (std::size_t end; (end = piece.find('\n')) != piece.npos; piece.remove_prefix(end + 1)) {
+      add(stream, piece.substr(0, end));
+      line("agent | " + shorten(stream.pending, stream.length));
+      stream.pending.clear();
+      stream.length = 0;
     }
+    add(stream, piece);
   }
-  if (all && !stream.pending.empty()) line("agent | " + std::exchange(stream.pending, ""));
+  if (!all || stream.length == 0) return;
+  line("agent | " + shorten(stream.pending, stream.length));
+  stream.length = 0;
+}
+
+void RunView::add(Stream& stream, std::string_view piece) {
+  stream.length += piece.size();
+  stream.pending += piece.substr(0, kMaxShownLine - std::min(kMaxShownLine, stream.pending.size()));
+}
+
+std::string shorten(const std::string& start, std::size_t length) {
+  if (length <= start.size()) return start;
+  return start + "… (" + std::to_string(length) + " bytes; the results have all of it)";
 }
 
 }  // namespace warder::cli

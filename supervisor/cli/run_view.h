@@ -3,6 +3,7 @@
 #pragma once
 #include <chrono>
 #include <string>
+#include <string_view>
 
 #include "supervisor/base/event.h"
 #include "supervisor/base/fd.h"
@@ -11,6 +12,9 @@ namespace warder::cli {
 
 /// The line for an event, without a time; empty for events that a person need not see. Pure.
 std::string describe(const base::Event& event);
+
+/// The beginning of a line, and how long the whole is if that is not all of it. Pure.
+std::string shorten(const std::string& start, std::size_t length);
 
 class RunView {
  public:
@@ -25,9 +29,11 @@ class RunView {
   struct Stream {
     std::string name;
     base::UniqueFd file;
-    std::string pending;
+    std::string pending;     // the beginning of the line at hand
+    std::size_t length = 0;  // of that line so far
   };
   void showStream(Stream& stream, bool all);
+  static void add(Stream& stream, std::string_view piece);
   void line(const std::string& text);
 
   std::string run_dir_;

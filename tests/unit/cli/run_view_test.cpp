@@ -29,6 +29,11 @@ TEST(RunView, NamesNoPriceWhereNoneIsKnown) {
   EXPECT_EQ(describe(call), "llm call m-1: 200, 12 tokens in, 3 out");
 }
 
+TEST(RunView, SaysHowLongALineIsThatItDoesNotShowWhole) {
+  EXPECT_EQ(shorten("abc", 3), "abc");
+  EXPECT_EQ(shorten("abc", 4), "abc… (4 bytes; the results have all of it)");
+}
+
 TEST(RunView, SaysHowTheAgentEnded) {
   EXPECT_EQ(describe({"agent.exited", {{"code", 3}}}), "the agent ended (exit code 3)");
   EXPECT_EQ(describe({"agent.exited", {{"signal", "SIGKILL"}}}), "the agent ended (SIGKILL)");
