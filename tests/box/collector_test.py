@@ -33,3 +33,14 @@ def test_a_wrong_token_is_not_delivered_and_said(person, collector):
     ran = person.run_command("/bin/true", results={"to": [sink.sink(wrong)], "deliver_within": "2s"})
     assert ran.code == 64, ran.explain()
     assert sink.runs() == []
+
+
+def test_a_collector_with_a_certificate_of_ones_own_ca(person, collector, tools):
+    home = collector("--tls-cert", tools.tls / "server.pem", "--tls-key", tools.tls / "server.key")
+    ca_file = person.write("ca.pem", (tools.tls / "ca.pem").read_text(), 0o600)
+    sink = {**home.sink(), "collector": f"https://{home.address}", "ca_file": str(ca_file)}
+    ran = person.run_command("/bin/true", results={"to": [sink]})
+    assert ran.code == 0, ran.explain()
+    stranger = {name: value for name, value in sink.items() if name != "ca_file"}
+    ran = person.run_command("/bin/true", results={"to": [stranger], "deliver_within": "1s"})
+    assert ran.code == 64, ran.explain()
