@@ -7,8 +7,7 @@
 namespace warder::cli {
 
 base::Status checkMachine() {
-  constexpr int kSignalScope = 6;  // Landlock ABI, Linux 6.12
-  if (::geteuid() == 0 || launch::landlockAbi() >= kSignalScope) return {};
+  if (::geteuid() == 0 || launch::landlockAbi() >= launch::kSignalScopeAbi) return {};
   return base::Error{base::Kind::Kernel,
                      "as an ordinary user the box needs Landlock's signal scope (Linux 6.12 with "
                      "Landlock enabled); run as root on this kernel"};

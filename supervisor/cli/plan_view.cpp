@@ -3,6 +3,7 @@
 #include "policies/explain.h"
 #include "supervisor/base/log.h"
 #include "supervisor/base/units.h"
+#include "supervisor/launch/confine.h"
 
 namespace warder::cli {
 namespace {
@@ -193,7 +194,7 @@ std::string planText(const Plan& plan) {
   table.row("grace", base::printDuration(job.limits.grace));
   addResults(job.results, table);
   table.rows("enforced here", wallsOf(job, plan.one_id));
-  table.rows("missing here", init::missingWalls(plan.one_id));
+  table.rows("missing here", init::missingWalls(plan.one_id, launch::landlockAbi()));
   return table.text();
 }
 
@@ -219,7 +220,7 @@ json::object planJson(const Plan& plan) {
       {"results", resultsJson(job.results)},
       {"mechanism", "netns"},
       {"enforced", toArray(wallsOf(job, plan.one_id))},
-      {"walls_missing", toArray(init::missingWalls(plan.one_id))}};
+      {"walls_missing", toArray(init::missingWalls(plan.one_id, launch::landlockAbi()))}};
 }
 
 }  // namespace warder::cli

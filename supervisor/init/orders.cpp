@@ -6,6 +6,7 @@
 #include "supervisor/init/tokens.h"
 #include "supervisor/job/executable.h"
 #include "supervisor/job/job_files.h"
+#include "supervisor/launch/confine.h"
 
 namespace warder::init {
 
@@ -101,12 +102,22 @@ json::array repeatWords(const std::vector<std::string>& words) {
   return repeated;
 }
 
-std::vector<std::string> missingWalls(bool one_id) {
-  if (!one_id) return {};
-  return {
-      "the agent and its supervisor share one user id of this machine; between them stand a "
-      "user namespace, undumpable processes and a Landlock signal scope",
-      "the broker, the scribe and the courier share that user id too"};
+std::vector<std::string> missingWalls(bool one_id, int landlock_abi) {
+  std::vector<std::string> missing;
+  if (landlock_abi < launch::kSignalScopeAbi)
+    missing.push_back(
+        "this kernel's Landlock cannot keep the agent's signals and abstract sockets to itself; "
+        "user "
+        "ids and namespaces alone do (Linux 6.12 has it)");
+  if (!one_id) return missing;
+  missing.insert(
+      missing.end(),
+      {"the agent and its supervisor share one user id of this machine; between them stand a user "
+       "namespace, undumpable processes and a Landlock signal scope",
+       "the broker, the scribe and the courier share that user id too, and the agent can change "
+       "their scheduling",
+       "the agent keeps the supplementary groups of whoever started the run"});
+  return missing;
 }
 
 json::object describeStart(const InitConfig& config, const Orders& orders) {
@@ -135,7 +146,7 @@ json::object describeStart(const InitConfig& config, const Orders& orders) {
       {"limits", std::move(limits)},
       {"memory", {{"warn_at_percent", json::value_from(job.memory.warn_at_percent)}}},
       {"mechanism", "netns"},
-      {"walls_missing", repeatWords(missingWalls(config.one_id))}};
+      {"walls_missing", repeatWords(missingWalls(config.one_id, launch::landlockAbi()))}};
 }
 
 }  // namespace warder::init

@@ -36,6 +36,6 @@ base::json::object describeStart(const InitConfig& config, const Orders& orders)
 base::json::array repeatWords(const std::vector<std::string>& words);
 
 /// What stands between agent and supervisor elsewhere but not in this box; one sentence each.
-std::vector<std::string> missingWalls(bool one_id);
+std::vector<std::string> missingWalls(bool one_id, int landlock_abi);
 
 }  // namespace warder::init

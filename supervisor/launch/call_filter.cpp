@@ -98,8 +98,11 @@ class Filter {
 
   void refuse(int code, const char* name, std::initializer_list<scmp_arg_cmp> arguments = {}) {
     const int call = ::seccomp_syscall_resolve_name(name);
-    if (call == __NR_SCMP_ERROR) return;  // not on this machine
-    refuse(code, call, arguments);
+    // A name that libseccomp does not know would be a call that is not refused.
+    if (call == __NR_SCMP_ERROR)
+      failure_ = EINVAL;
+    else
+      refuse(code, call, arguments);
   }
 
   void refuse(int code, int call, std::initializer_list<scmp_arg_cmp> arguments) {

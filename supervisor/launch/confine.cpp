@@ -68,7 +68,7 @@ int landlockAbi() {
 }
 
 Status scopeSignals() {
-  if (landlockAbi() < 6)
+  if (landlockAbi() < kSignalScopeAbi)
     return Error{Kind::NotFound, "this kernel's Landlock cannot scope signals (needs Linux 6.12)"};
   const RulesetAttributes attributes{0, 0, kScopeAbstractUnixSocket | kScopeSignal};
   const long ruleset = ::syscall(kSysLandlockCreateRuleset, &attributes, sizeof attributes, 0);

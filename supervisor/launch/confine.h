@@ -29,6 +29,8 @@ base::Status becomeUser(uid_t uid, gid_t gid);
 /// Signals and abstract Unix sockets reach only processes of the same Landlock domain.
 /// Errors: NotFound when the kernel has no Landlock ABI 6 (Linux 6.12).
 base::Status scopeSignals();
+/// The first Landlock ABI that can do so (Linux 6.12).
+inline constexpr int kSignalScopeAbi = 6;
 /// Highest Landlock ABI of this kernel, 0 when there is none.
 int landlockAbi();
 

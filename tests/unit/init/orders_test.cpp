@@ -29,8 +29,13 @@ TEST(RepeatWords, CountsWhatIsLeftOut) {
 }
 
 TEST(MissingWalls, AreNamedWhereOnlyOneIdIsMapped) {
-  EXPECT_TRUE(missingWalls(false).empty());
-  EXPECT_EQ(missingWalls(true).size(), 2U);
+  EXPECT_TRUE(missingWalls(false, 6).empty());
+  EXPECT_EQ(missingWalls(true, 6).size(), 3U);
+}
+
+TEST(MissingWalls, AreNamedWhereTheKernelCannotScopeSignals) {
+  ASSERT_EQ(missingWalls(false, 5).size(), 1U);
+  EXPECT_NE(missingWalls(false, 5)[0].find("6.12"), std::string::npos);
 }
 
 }  // namespace
