@@ -3,11 +3,12 @@ import re
 
 import tree
 
-ALL = {"base", "net", "job", "policies", "secrets", "launch", "watch", "journal", "report",
+ALL = {"base", "boot", "net", "job", "policies", "secrets", "launch", "watch", "journal", "report",
        "courier", "init"}
 ROOMS = {  # folder: (room, rooms that it may include besides itself)
     "supervisor/base": ("base", set()),
     "supervisor/net": ("net", {"base"}),
+    "supervisor/boot": ("boot", {"base"}),
     "supervisor/job": ("job", {"base"}),
     "policies": ("policies", {"base"}),
     "secrets": ("secrets", {"base", "net", "policies"}),

@@ -1,0 +1,199 @@
+// The initramfs half of a boot. Part of machine.h.
+#include <fcntl.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "supervisor/base/fault.h"
+#include "supervisor/base/fd.h"
+#include "supervisor/boot/console.h"
+#include "supervisor/boot/file_steps.h"
+#include "supervisor/boot/machine.h"
+#include "supervisor/boot/module_list.h"
+#include "supervisor/boot/mount_table.h"
+
+namespace warder::boot {
+
+using base::Error;
+using base::kernelError;
+using base::Kind;
+using base::Status;
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char* kModules = "/modules";
+constexpr int kRootWithinMs = 10'000;
+// The order in which file systems are tried; which of them the kernel knows, it says itself.
+constexpr const char* kFileSystems[] = {"ext4", "erofs", "squashfs"};
+
+class Initramfs {
+ public:
+  Status leave() {
+    for (auto step : {&Initramfs::mountKernel, &Initramfs::readCommandLine, &Initramfs::loadModules,
+                      &Initramfs::mountRoot, &Initramfs::layOverlay, &Initramfs::moveMounts,
+                      &Initramfs::switchRoot})
+      if (auto done = (this->*step)(); !done) return done;
+    return execute();
+  }
+
+ private:
+  Status mountKernel() {
+    for (const auto& step : kernelMounts(""))
+      if (auto mounted = mountOn(step); !mounted) return mounted;
+    openConsole();
+    // The only stamp that tells how long the kernel itself took.
+    timespec now{};
+    ::clock_gettime(CLOCK_BOOTTIME, &now);
+    char text[64];
+    std::snprintf(text, sizeof text, "the kernel handed over after %lld.%03ld s",
+                  static_cast<long long>(now.tv_sec), now.tv_nsec / 1'000'000);
+    say(text);
+    return {};
+  }
+
+  Status readCommandLine() {
+    auto line = base::readFile("/proc/cmdline", kMostCommandLine);
+    if (!line) return line.error();
+    command_line_ = std::move(*line);
+    auto read = readSettings(command_line_);
+    for (std::size_t i = 0; i + 1 < read.faults.size(); ++i) say(base::render(read.faults[i]));
+    if (!read.faults.empty()) return Error{Kind::Config, base::render(read.faults.back())};
+    settings_ = std::move(read.settings);
+    return {};
+  }
+
+  Status loadModules() {
+    auto text = base::readFile(std::string(kModules) + "/list", kLongestModuleList);
+    if (!text && text.error().kind == Kind::NotFound) return {};  // everything is built in
+    if (!text) return text.error();
+    auto files = readModuleList(*text);
+    if (!files) return files.error();
+    for (const auto& file : *files)
+      if (auto loaded = loadModule(file); !loaded) return loaded;
+    return {};
+  }
+
+  Status loadModule(const std::string& file) {
+    auto opened = base::openFile(std::string(kModules) + "/" + file, O_RDONLY);
+    if (!opened) return opened.error().during("the module " + file + " is on the initramfs's list");
+    const std::string parameters = moduleParameters(file, command_line_);
+    if (::syscall(SYS_finit_module, opened->get(), parameters.c_str(), 0) != 0 && errno != EEXIST)
+      return kernelError("the kernel does not take the module " + file +
+                         "; it must come from the kernel's own package");
+    return {};
+  }
+
+  Status mountRoot() {
+    const auto there = [this] { return ::access(settings_.root.c_str(), F_OK) == 0; };
+    if (!waitFor(there, kRootWithinMs))
+      return Error{Kind::NotFound,
+                   "there is no root device " + settings_.root + " (disks: " + disks() +
+                       "); set warder.root, or add the disk's module " + "to the initramfs"};
+    if (auto made = makeFolder("/lower"); !made) return made;
+    auto known = base::readFile("/proc/filesystems", 65536);
+    std::string tried;
+    int reason = ENODEV;
+    for (const std::string type : kFileSystems) {
+      if (!known || known->find("\t" + type + "\n") == std::string::npos) continue;
+      if (::mount(settings_.root.c_str(), "/lower", type.c_str(), MS_RDONLY, nullptr) == 0)
+        return {};
+      // What is of another type says EINVAL; a damaged one of this type says something else.
+      if (reason == ENODEV || errno != EINVAL) reason = errno;
+      tried += (tried.empty() ? "" : ", ") + type;
+    }
+    return kernelError("the root file system on " + settings_.root + " cannot be mounted (tried " +
+                           tried + "); it is damaged, or of another type",
+                       reason);
+  }
+
+  static std::string disks() {
+    std::vector<std::string> names;
+    std::error_code failure;
+    for (const auto& entry : fs::directory_iterator("/sys/block", failure))
+      names.push_back("/dev/" + entry.path().filename().string());
+    std::sort(names.begin(), names.end());
+    std::string text;
+    for (const auto& name : names) text += (text.empty() ? "" : ", ") + name;
+    return text.empty() ? "none" : text;
+  }
+
+  Status layOverlay() {
+    if (settings_.overlay == Overlay::None) {
+      root_ = "/lower";
+      return {};
+    }
+    const std::string size =
+        settings_.overlay_size ? ",size=" + std::to_string(*settings_.overlay_size) : "";
+    if (auto mounted = mountOn({"tmpfs", "upper", "/upper", 0, "mode=0755" + size}); !mounted)
+      return mounted;
+    for (const char* folder : {"/upper/data", "/upper/work"})
+      if (auto made = makeFolder(folder); !made) return made;
+    const MountStep overlay{"overlay", "overlay", "/root", 0,
+                            "lowerdir=/lower,upperdir=/upper/data,workdir=/upper/work"};
+    if (auto mounted = mountOn(overlay); !mounted)
+      return mounted.error().during(
+          "laying a writable overlay (its module belongs into the initramfs; warder.overlay=none "
+          "does without)");
+    root_ = "/root";
+    return {};
+  }
+
+  Status moveMounts() {
+    for (const char* folder : {"/proc", "/sys", "/dev"}) {
+      const std::string target = root_ + folder;
+      if (auto made = makeFolder(target); !made)
+        return made.error().during("the root file system has no " + std::string(folder));
+      if (::mount(folder, target.c_str(), nullptr, MS_MOVE, nullptr) != 0)
+        return kernelError("cannot move " + std::string(folder) + " to the root file system");
+    }
+    return {};
+  }
+
+  /// What the initramfs holds would stay in memory for the machine's life.
+  static void emptyInitramfs() {
+    std::error_code failure;
+    fs::remove_all(kModules, failure);
+    ::unlink("/init");
+  }
+
+  Status switchRoot() {
+    emptyInitramfs();
+    if (::chdir(root_.c_str()) != 0 || ::mount(".", "/", nullptr, MS_MOVE, nullptr) != 0 ||
+        ::chroot(".") != 0 || ::chdir("/") != 0)
+      return kernelError("cannot switch to the root file system");
+    return {};
+  }
+
+  Status execute() {
+    const char* const words[] = {"warder", "init", "--microvm", nullptr};
+    ::execv(settings_.init.c_str(), const_cast<char* const*>(words));
+    return kernelError("cannot execute " + settings_.init +
+                       " of the root file system (set warder.init where it lies elsewhere)");
+  }
+
+  std::string command_line_;
+  Settings settings_;
+  std::string root_;
+};
+
+}  // namespace
+
+void startFromInitramfs() {
+  Status left;
+  try {
+    left = Initramfs().leave();
+  } catch (const std::exception& error) {
+    left = Error{Kind::Internal, error.what()};
+  }
+  endMachine({14, "nothing was started: " + left.error().sentence(), ""});
+}
+
+}  // namespace warder::boot
