@@ -116,6 +116,7 @@ void addAgent(const init::Orders& orders, Table& table) {
   table.row("prompt", promptText(agent));
   table.row("user", userText(agent.user) + ", umask " + base::printMode(agent.umask));
   table.row("workspace", agent.workspace + " (in the box " + job::kWorkspaceInBox + ")");
+  if (!agent.root.empty()) table.row("root", agent.root + " (read-only)");
   table.rows("read-only", agent.read_only);
   table.row("tmp and home", base::printSize(agent.tmp_size));
   std::vector<std::string> variables;
@@ -162,7 +163,7 @@ json::object agentJson(const init::Orders& orders) {
           {"user", userText(agent.user)},     {"umask", base::printMode(agent.umask)},
           {"workspace", agent.workspace},     {"read_only", toArray(agent.read_only)},
           {"tmp_size_bytes", agent.tmp_size}, {"prompt_bytes", agent.prompt.size()},
-          {"env", std::move(variables)}};
+          {"env", std::move(variables)},      {"rootfs", agent.root}};
 }
 
 json::object resultsJson(const job::ResultsSpec& results) {

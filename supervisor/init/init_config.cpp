@@ -11,6 +11,7 @@ json::object toJson(const InitConfig& config) {
           {"job_file", config.job_file},
           {"job_digest", config.job_digest},
           {"workspace", config.workspace},
+          {"rootfs", config.rootfs},
           {"command", json::value_from(config.command)},
           {"one_id", config.one_id},
           {"secret_fds", json::value_from(config.secret_fds)},
@@ -28,6 +29,7 @@ InitConfig initConfigFromJson(const json::object& object) {
   config.job_file = text("job_file");
   config.job_digest = text("job_digest");
   config.workspace = text("workspace");
+  config.rootfs = text("rootfs");
   config.command = json::value_to<std::vector<std::string>>(object.at("command"));
   config.one_id = object.at("one_id").as_bool();
   config.secret_fds = json::value_to<std::vector<int>>(object.at("secret_fds"));

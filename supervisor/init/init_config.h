@@ -15,6 +15,7 @@ struct InitConfig {
   std::string job_file;  // read again by init; its digest must still be `job_digest`
   std::string job_digest;
   std::string workspace;             // overrides the job's when not empty
+  std::string rootfs;                // likewise
   std::vector<std::string> command;  // likewise
   bool one_id = false;               // only the caller's own uid is mapped in this box
   std::vector<int> secret_fds;       // in the order of JobSpec::secrets, unread

@@ -78,6 +78,7 @@ Orders readOrders(const std::string& job_file, const job::Overrides& overrides, 
 Result<Orders> readOrdersAgain(const InitConfig& config) {
   job::Overrides overrides;
   overrides.workspace = config.workspace;
+  overrides.rootfs = config.rootfs;
   overrides.command = config.command;
   Orders orders = readOrders(config.job_file, overrides, Reader::Later);
   if (!orders.faults.empty()) return Error{Kind::Config, base::render(orders.faults.front())};
@@ -141,6 +142,7 @@ json::object describeStart(const InitConfig& config, const Orders& orders) {
       {"agent",
        {{"user", user},
         {"argv", repeatWords(job.agent.command)},
+        {"rootfs", job.agent.root},
         {"last_words", claude ? "claude-stream-json" : "none"}}},
       {"secrets", std::move(secrets)},
       {"limits", std::move(limits)},

@@ -203,6 +203,7 @@ Status Supervisor::makeRoot() {
   launch::BoxRoot box;
   box.mount_point = facts_.root;
   box.workspace = job_.agent.workspace;
+  box.image = job_.agent.root;
   box.read_only = job_.agent.read_only;
   box.tmp_size = job_.agent.tmp_size;
   box.uid = job_.agent.user.uid;

@@ -1,19 +1,19 @@
 #include "supervisor/job/executable.h"
 
-#include <elf.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
-#include <array>
-#include <cstring>
 #include <filesystem>
-#include <optional>
+#include <sstream>
 
 #include "supervisor/base/fault.h"
 #include "supervisor/base/fd.h"
+#include "supervisor/job/box_view.h"
 #include "supervisor/job/fields.h"
 #include "supervisor/job/job_files.h"
+#include "supervisor/job/program_format.h"
 
 namespace warder::job {
 namespace {
@@ -22,195 +22,198 @@ namespace fs = std::filesystem;
 using base::Error;
 using base::inQuotes;
 using base::Kind;
+using base::Result;
+using base::Status;
 
-// What launch/box_root.cpp shows of the machine and programs may live behind.
-constexpr const char* kShown[] = {"/usr",   "/bin",   "/sbin",   "/lib",
-                                  "/lib32", "/lib64", "/libx32", "/etc/alternatives"};
-constexpr int kMostLinks = 40;  // as the kernel, path_resolution(7)
+// Scripts whose interpreter is a script; as the kernel (exec_binprm in fs/exec.c).
+constexpr int kMostInterpreters = 5;
 
-#if defined(__x86_64__)
-constexpr std::uint16_t kMachine = EM_X86_64;
-#elif defined(__aarch64__)
-constexpr std::uint16_t kMachine = EM_AARCH64;
-#else
-#error "the agent's architecture is not known"
-#endif
+/// Loaders that tell which C library a root has.
+constexpr const char* kLoaders[] = {"/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-aarch64.so.1",
+                                    "/lib/ld-musl-x86_64.so.1", "/lib/ld-musl-aarch64.so.1"};
 
-bool isBelow(const std::string& path, const std::string& folder) {
-  if (folder.empty()) return false;
-  return path == folder || path.rfind(folder == "/" ? folder : folder + "/", 0) == 0;
+bool isName(const std::string& word) {
+  return word.find('/') == std::string::npos;
 }
 
-/// A file as this machine and as the box name it.
-struct Place {
-  std::string here;
-  std::string in_box;
-};
-
-bool exists(const std::string& path) {
-  struct stat ignored {};
-  return ::lstat(path.c_str(), &ignored) == 0;
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
+  return text;
 }
 
-/// "/workspace/x" of the box is WORKSPACE/x here.
-Place placeOf(const JobSpec& job, const std::string& in_box) {
-  const std::string shown_at = kWorkspaceInBox;
-  if (!isBelow(in_box, shown_at)) return {in_box, in_box};
-  return {job.agent.workspace + in_box.substr(shown_at.size()), in_box};
-}
+class Finder {
+ public:
+  explicit Finder(const JobSpec& job) : job_(job), view_(job), folders_(searchFolders(job)) {}
 
-std::vector<Place> candidates(const JobSpec& job, const std::string& name) {
-  if (name.find('/') != std::string::npos) {
-    return {placeOf(job, absolutePath(kWorkspaceInBox, name))};
-  }
-  std::vector<std::string> paths;
-  for (const char* folder : kProgramFolders) paths.push_back(std::string(folder) + "/" + name);
-  for (const std::string& shown : job.agent.read_only) {
-    if (fs::path(shown).filename() == name) paths.push_back(shown);
-    paths.push_back(shown + "/" + name);
-    paths.push_back(shown + "/node_modules/.bin/" + name);
-  }
-  std::vector<Place> places;
-  for (const std::string& path : paths) places.push_back({path, path});
-  return places;
-}
-
-Error notVisible(const std::string& what, const std::string& path) {
-  return {Kind::Config, what + " is " + path + ", which the box does not show; add " +
-                            fs::path(path).parent_path().string() + " to agent.read_only"};
-}
-
-/// Follows the last component's links one by one; all stops must be visible.
-base::Result<std::string> followVisibly(const JobSpec& job, const std::string& path,
-                                        const std::string& what) {
-  std::string at = path;
-  for (int links = 0; links <= kMostLinks; ++links) {
-    if (!isVisible(job, at)) return notVisible(what, at);
-    std::error_code failure;
-    if (!fs::is_symlink(fs::symlink_status(at, failure))) {
-      const std::string real = fs::canonical(at, failure).string();
-      if (failure) return Error{Kind::NotFound, what + ": " + at + " is not there", 0};
-      if (!isVisible(job, real)) return notVisible(what, real);
-      return real;
+  Result<std::string> find() const {
+    std::string tried;
+    bool by_name = false;
+    for (const std::string& name : job_.agent.executables) {
+      const std::string what = "the agent's program " + inQuotes(name);
+      for (const std::string& place : placesOf(name)) {
+        if (!view_.names(place)) continue;
+        if (auto sound = checkProgram(place, what, 0); !sound) return sound.error();
+        return place;
+      }
+      by_name = by_name || isName(name);
+      tried += (tried.empty() ? "" : ", ") + inQuotes(name);
     }
-    const fs::path target = fs::read_symlink(at, failure);
-    if (failure) return Error{Kind::NotFound, what + ": cannot read the link " + at, 0};
-    at = absolutePath(fs::path(at).parent_path().string(), target.string());
-  }
-  return Error{Kind::Config, what + ": " + path + " is a loop of links", 0};
-}
-
-bool mayExecute(const struct stat& file, const User& user) {
-  if (user.uid == 0) return (file.st_mode & (S_IXUSR | S_IXGRP | S_IXOTH)) != 0;
-  if (file.st_uid == user.uid) return (file.st_mode & S_IXUSR) != 0;
-  if (file.st_gid == user.gid) return (file.st_mode & S_IXGRP) != 0;
-  return (file.st_mode & S_IXOTH) != 0;
-}
-
-base::Status checkMode(const JobSpec& job, const std::string& real, const std::string& what) {
-  struct stat file {};
-  if (::stat(real.c_str(), &file) != 0) return base::kernelError(what + ": " + real);
-  if (!S_ISREG(file.st_mode)) {
-    return Error{Kind::Config, what + ": " + real + " is no regular file", 0};
-  }
-  // The workspace is shown as the agent's own, whoever owns it here.
-  const bool owned = isBelow(real, job.agent.workspace);
-  // Without a uid of its own the agent has the caller's rights.
-  const bool shares = !hasOwnUid(job.agent.user);
-  const bool fine = shares  ? ::access(real.c_str(), X_OK) == 0
-                    : owned ? (file.st_mode & S_IXUSR) != 0
-                            : mayExecute(file, job.agent.user);
-  if (!fine) {
     return Error{
-        Kind::Config,
-        what + ": " + real + " is not executable for uid " + std::to_string(job.agent.user.uid), 0};
+        Kind::NotFound,
+        "the agent's program " + tried + " is not there" + (by_name ? whereToPut() : std::string()),
+        0};
   }
-  return {};
-}
 
-/// The interpreter of a script and, for env, the program that it looks up.
-base::Status checkScript(const JobSpec& job, std::string line, const std::string& what) {
-  line = line.substr(0, line.find('\n'));
-  std::vector<std::string> words;
-  for (std::size_t at = 2; at < line.size();) {
-    const std::size_t begin = line.find_first_not_of(" \t", at);
-    if (begin == std::string::npos) break;
-    const std::size_t end = std::min(line.find_first_of(" \t\r", begin), line.size());
-    words.push_back(line.substr(begin, end - begin));
-    at = end + 1;
+ private:
+  /// Names of the box under which the program may be, in order.
+  std::vector<std::string> placesOf(const std::string& name) const {
+    if (!isName(name)) return {absolutePath(view_.workingFolder(), name)};
+    std::vector<std::string> places;
+    for (const std::string& folder : folders_) places.push_back(folder + "/" + name);
+    for (const std::string& shown : job_.agent.read_only) {
+      if (fs::path(shown).filename() == name) places.push_back(shown);
+      places.push_back(shown + "/" + name);
+      places.push_back(shown + "/node_modules/.bin/" + name);
+    }
+    return places;
   }
-  if (words.empty()) return Error{Kind::Config, what + " begins with #! and no interpreter", 0};
-  const std::string name = "the interpreter of " + what;
-  const auto interpreter = followVisibly(job, placeOf(job, words[0]).here, name);
-  if (!interpreter) return interpreter.error();
-  if (fs::path(words[0]).filename() != "env" || words.size() < 2) return {};
-  if (words[1].empty() || words[1].front() == '-') return {};
-  for (const char* folder : kProgramFolders) {
-    if (exists(std::string(folder) + "/" + words[1])) return {};
-  }
-  return Error{Kind::NotFound,
-               what + " is a script for " + inQuotes(words[1]) +
-                   ", which is not in /usr/local/bin, /usr/bin or /bin",
-               0};
-}
 
-base::Status checkFormat(const JobSpec& job, const std::string& real, const std::string& what) {
-  const auto file = base::openFile(real, O_RDONLY);
-  if (!file) return file.error().during(what);
-  std::array<char, 256> head{};
-  const ssize_t length = ::pread(file->get(), head.data(), head.size(), 0);
-  if (length < 0) return base::kernelError(what + ": reading " + real);
-  const std::string text(head.data(), static_cast<std::size_t>(length));
-  if (text.rfind("#!", 0) == 0) return checkScript(job, text, what);
-  if (text.size() < sizeof(Elf64_Ehdr) || std::memcmp(text.data(), ELFMAG, SELFMAG) != 0) {
-    return Error{Kind::Config, what + ": " + real + " is no program (no ELF header and no #!)", 0};
+  std::string whereToPut() const {
+    const bool own_path = job_.agent.env.count("PATH") > 0;
+    if (folders_.empty() && own_path)
+      return "; agent.env.PATH is empty, so nothing is found by its name: leave PATH out, or name "
+             "the program with its full path";
+    std::string text = "; looked in " + joined(folders_);
+    if (own_path) text += " (agent.env.PATH)";
+    if (job_.agent.root == "/") return text;
+    text += " and agent.read_only; name it with agent.executable";
+    return text + (job_.agent.root.empty() ? " and show its folder with agent.read_only"
+                                           : " or install it in agent.rootfs");
   }
-  Elf64_Ehdr header{};
-  std::memcpy(&header, text.data(), sizeof header);
-  if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != kMachine) {
-    return Error{Kind::Config, what + ": " + real + " is a program for another machine", 0};
-  }
-  return {};
-}
 
-base::Result<std::string> checkPlace(const JobSpec& job, const Place& place,
-                                     const std::string& what) {
-  const auto real = followVisibly(job, place.here, what);
-  if (!real) return real.error();
-  if (auto mode = checkMode(job, *real, what); !mode) return mode.error();
-  if (auto format = checkFormat(job, *real, what); !format) return format.error();
-  return place.in_box;
-}
+  Status checkProgram(const std::string& in_box, const std::string& what, int depth) const {
+    const auto found = view_.follow(in_box, what);
+    if (!found) return found.error();
+    if (auto mode = checkMode(*found, what); !mode) return mode;
+    const auto file = base::openFile(found->here, O_RDONLY | O_NOCTTY);
+    if (!file) return file.error().during(what);
+    const auto format = readProgramFormat([&](std::uint64_t offset, std::size_t size) {
+      std::string bytes(size, '\0');
+      const ssize_t count = ::pread(file->get(), bytes.data(), size, static_cast<off_t>(offset));
+      bytes.resize(count > 0 ? static_cast<std::size_t>(count) : 0);
+      return bytes;
+    });
+    if (!format)
+      return Error{Kind::Config, what + ": " + found->in_box + " " + format.error().doing, 0};
+    if (!format->is_script) return checkLoader(*format, found->in_box, what);
+    if (depth == kMostInterpreters)
+      return Error{Kind::Config, what + ": its interpreters are scripts of scripts", 0};
+    const std::string script = "the interpreter of " + what;
+    // A relative one is looked for in the working folder, as the kernel does.
+    const std::string interpreter = absolutePath(view_.workingFolder(), format->interpreter);
+    if (!view_.names(interpreter))
+      return Error{Kind::NotFound,
+                   what + ": " + found->in_box + " is a script for " + format->interpreter +
+                       ", which is not in the box; install it, or name another in the first line",
+                   0};
+    if (auto sound = checkProgram(interpreter, script, depth + 1); !sound) return sound;
+    return checkLookedUp(*format, found->in_box, what);
+  }
+
+  /// "#!/usr/bin/env node" looks "node" up again.
+  Status checkLookedUp(const ProgramFormat& format, const std::string& script,
+                       const std::string& what) const {
+    if (fs::path(format.interpreter).filename() != "env") return {};
+    std::istringstream words(format.argument);
+    std::string word;
+    if (!(words >> word)) return {};
+    if ((word == "-S" || word == "--split-string") && !(words >> word)) return {};
+    if (word.front() == '-' || word.find('=') != std::string::npos || !isName(word)) return {};
+    for (const std::string& folder : folders_) {
+      if (view_.follow(folder + "/" + word, what)) return {};
+    }
+    const std::string looked = folders_.empty() ? "and agent.env.PATH is empty"
+                                                : "which is not in " + joined(folders_) +
+                                                      "; install it, or extend "
+                                                      "agent.env.PATH";
+    return Error{Kind::NotFound,
+                 what + ": " + script + " is a script for " + inQuotes(word) + ", " + looked, 0};
+  }
+
+  Status checkLoader(const ProgramFormat& format, const std::string& program,
+                     const std::string& what) const {
+    if (format.interpreter.empty()) return {};
+    const auto loader = view_.follow(format.interpreter, what);
+    if (loader) return checkMode(*loader, "the loader of " + what);
+    if (loader.error().kind != Kind::NotFound) return loader.error();
+    std::string sentence = what + ": " + program + " needs the loader " + format.interpreter +
+                           ", which is not in the box";
+    const std::string wanted = libraryOfLoader(format.interpreter);
+    if (!wanted.empty()) sentence += "; it is built for " + wanted;
+    for (const char* known : kLoaders) {
+      const std::string has = libraryOfLoader(known);
+      if (has == wanted || !view_.follow(known, what)) continue;
+      return Error{Kind::NotFound,
+                   sentence + " and this root has " + has + ": take its build for " + has, 0};
+    }
+    return Error{Kind::NotFound,
+                 sentence + "; install that loader, or take a static build of the program", 0};
+  }
+
+  Status checkMode(const BoxView::Found& found, const std::string& what) const {
+    const std::string& real = found.here;
+    struct stat file {};
+    if (::stat(real.c_str(), &file) != 0) return base::kernelError(what + ": " + real);
+    if (!S_ISREG(file.st_mode))
+      return Error{Kind::Config, what + ": " + real + " is no regular file", 0};
+    if (!mayExecute(real, file))
+      return Error{Kind::Config,
+                   what + ": " + real + " is not executable for uid " +
+                       std::to_string(job_.agent.user.uid) + "; chmod +x it",
+                   0};
+    struct statvfs mounted {};
+    if (::statvfs(real.c_str(), &mounted) == 0 && (mounted.f_flag & ST_NOEXEC) != 0)
+      return Error{Kind::Config,
+                   what + ": " + real + " lies on a file system that is mounted noexec", 0};
+    return {};
+  }
+
+  bool mayExecute(const std::string& real, const struct stat& file) const {
+    const User& user = job_.agent.user;
+    // Without a uid of its own the agent has the caller's rights.
+    if (!hasOwnUid(user)) return ::access(real.c_str(), X_OK) == 0;
+    // The workspace is shown as the agent's own, whoever owns it here; in place it is not.
+    const bool owned = job_.agent.root != "/" && isBelow(real, job_.agent.workspace);
+    if (owned) return (file.st_mode & S_IXUSR) != 0;
+    if (user.uid == 0) return (file.st_mode & (S_IXUSR | S_IXGRP | S_IXOTH)) != 0;
+    if (file.st_uid == user.uid) return (file.st_mode & S_IXUSR) != 0;
+    if (file.st_gid == user.gid) return (file.st_mode & S_IXGRP) != 0;
+    return (file.st_mode & S_IXOTH) != 0;
+  }
+
+  const JobSpec& job_;
+  BoxView view_;
+  std::vector<std::string> folders_;
+};
 
 }  // namespace
 
-bool isVisible(const JobSpec& job, const std::string& path) {
-  for (const char* folder : kShown) {
-    if (isBelow(path, folder)) return true;
+std::vector<std::string> searchFolders(const JobSpec& job) {
+  const auto own = job.agent.env.find("PATH");
+  if (own == job.agent.env.end()) return job.agent.path;
+  std::vector<std::string> folders;
+  const std::string base = job.agent.root == "/" ? job.agent.workspace : kWorkspaceInBox;
+  std::istringstream parts(own->second);
+  for (std::string part; std::getline(parts, part, ':');) {
+    // An empty one means the working folder to some programs and nothing to others; it is left out.
+    if (!part.empty()) folders.push_back(absolutePath(base, part));
   }
-  for (const std::string& shown : job.agent.read_only) {
-    if (isBelow(path, shown)) return true;
-  }
-  return isBelow(path, job.agent.workspace);
+  return folders;
 }
 
-base::Result<std::string> resolveExecutable(const JobSpec& job) {
-  std::string tried;
-  for (const std::string& name : job.agent.executables) {
-    for (const Place& place : candidates(job, name)) {
-      if (exists(place.here))
-        return checkPlace(job, place, "the agent's program " + inQuotes(name));
-    }
-    tried += (tried.empty() ? "" : ", ") + inQuotes(name);
-  }
-  std::string sentence = "the agent's program " + tried + " is not there";
-  const bool by_name = tried.find('/') == std::string::npos;
-  if (by_name) {
-    sentence +=
-        "; looked in /usr/local/bin, /usr/bin, /bin and agent.read_only; name it with "
-        "agent.executable and show its folder with agent.read_only";
-  }
-  return Error{Kind::NotFound, sentence, 0};
+Result<std::string> resolveExecutable(const JobSpec& job) {
+  return Finder(job).find();
 }
 
 }  // namespace warder::job

@@ -11,6 +11,7 @@
 
 #include "supervisor/base/fd.h"
 #include "supervisor/base/regular_file.h"
+#include "supervisor/job/box_view.h"
 #include "supervisor/job/certificates.h"
 #include "supervisor/job/fields.h"
 
@@ -28,10 +29,6 @@ constexpr const char* kPrograms[] = {"/usr", "/bin", "/sbin", "/lib", "/lib32", 
 // Sockets that are as good as root on this machine.
 constexpr const char* kEngineSockets[] = {"docker.sock", "containerd.sock", "crio.sock",
                                           "podman.sock", "buildkitd.sock"};
-
-bool isBelow(const std::string& path, const std::string& folder) {
-  return path == folder || path.rfind(folder == "/" ? folder : folder + "/", 0) == 0;
-}
 
 constexpr std::size_t kLargestRoots = 4UL * 1024 * 1024;  // a system's bundle has 220 KiB
 constexpr std::size_t kLineEnd = 2;
@@ -71,6 +68,7 @@ class Checker {
 
   base::Faults run() {
     checkWorkspace();
+    checkRoot();
     checkReadOnly();
     checkNotWritable(job_.file, "the job", "");
     checkNotWritable(reading_.preset_file, "the preset", "agent.preset");
@@ -113,6 +111,24 @@ class Checker {
                                           " holds this machine's programs, which the agent must "
                                           "not change");
     }
+  }
+
+  /// "/" is no image: the job runs in place, and whoever put it there answers for what it sees.
+  void checkRoot() {
+    const std::string& path = job_.agent.root;
+    if (path.empty() || path == "/") return;
+    struct stat file {};
+    if (::stat(path.c_str(), &file) != 0) {
+      return fault("agent.rootfs", "agent.rootfs: there is no folder " + path);
+    }
+    if (!S_ISDIR(file.st_mode)) {
+      return fault("agent.rootfs",
+                   "agent.rootfs: " + path + " is no folder; unpack the image and name its folder");
+    }
+    if (realPath(path) == "/") {
+      return fault("agent.rootfs", "agent.rootfs: " + path + " leads to this machine's own root");
+    }
+    checkShown("agent.rootfs", path);
   }
 
   void checkReadOnly() {
@@ -204,6 +220,7 @@ class Checker {
     const std::string real = realPath(path);
     std::vector<std::string> shown = job_.agent.read_only;
     shown.push_back(job_.agent.workspace);
+    if (job_.agent.root != "/") shown.push_back(job_.agent.root);
     for (const std::string& folder : shown) {
       if (folder.empty() || !isBelow(real, realPath(folder))) continue;
       return fault(key, what + ": " + path + " lies below " + folder +
@@ -339,6 +356,7 @@ base::Faults warnAboutFiles(const JobReading& reading) {
   };
   warn(reading.job.file, "the job", "");
   warn(reading.preset_file, "the preset", "agent.preset");
+  warn(reading.job.agent.root, "the image", "agent.rootfs");
   if (reading.policy.from == PolicyAsk::From::File) {
     warn(reading.policy.name, "the policy", "policy");
   }

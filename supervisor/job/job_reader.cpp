@@ -88,6 +88,7 @@ JobReading readJob(const std::string& path, const Overrides& overrides) {
   if (!overrides.workspace.empty()) {
     input.overrides.workspace = absoluteFromHere(overrides.workspace);
   }
+  if (!overrides.rootfs.empty()) input.overrides.rootfs = absoluteFromHere(overrides.rootfs);
   if (!overrides.results.empty()) input.overrides.results = absoluteFromHere(overrides.results);
   return readJobText(input);
 }

@@ -17,6 +17,7 @@ namespace warder::job {
 /// What the command line says instead of the job file; empty means: as the file says.
 struct Overrides {
   std::string workspace;             // relative ones: to the current folder
+  std::string rootfs;                // likewise
   std::string results;               // likewise
   std::vector<std::string> command;  // runs instead of the agent's; gets no prompt
 };

@@ -59,6 +59,13 @@ struct AgentSpec {
   std::string prompt;
   PromptBy prompt_by = PromptBy::None;
   std::string workspace;  // absolute path on this machine; the box shows it as kWorkspaceInBox
+  /// `rootfs`: an unpacked image whose files the box shows instead of this machine's programs;
+  /// absolute. Empty: this machine's programs. "/": in place, everything under its own name; no job
+  /// file says so, whoever runs the job inside of a container does.
+  std::string root;
+  /// Where programs are looked up by name, in order; the agent's PATH unless `env` has one.
+  std::vector<std::string> path = {"/usr/local/bin",  "/usr/bin",  "/bin",
+                                   "/usr/local/sbin", "/usr/sbin", "/sbin"};
   User user;
   bool refuses_root = false;               // this agent exits at once as uid 0 (BC-001)
   std::map<std::string, std::string> env;  // preset's, then the job's own on top

@@ -199,6 +199,20 @@ void readWorkspace(YamlFields& fields, Draft& draft) {
   if (!override.empty()) agent.workspace = override;
 }
 
+void readRoot(YamlFields& fields, Draft& draft) {
+  AgentSpec& agent = draft.reading.job.agent;
+  const YamlNode* node = fields.find("rootfs");
+  draft.note("agent.rootfs", node);
+  agent.root = readPath(fields, "rootfs", draft.folder, draft.faults).value_or("");
+  if (!draft.input.overrides.rootfs.empty()) agent.root = draft.input.overrides.rootfs;
+  if (agent.root != "/") return;
+  agent.root.clear();
+  draft.reading.faults.push_back(
+      {draft.reading.placeOf("agent.rootfs"),
+       "agent.rootfs: / is this machine's own root; name the folder of an unpacked image, or leave "
+       "it out to show this machine's programs"});
+}
+
 void readShownPaths(YamlFields& fields, Draft& draft) {
   const YamlNode* node = fields.find("read_only");
   const auto paths = fields.texts("read_only");
@@ -222,6 +236,7 @@ void readAgent(const YamlNode& node, Draft& draft) {
   readCommand(fields, draft);
   readPrompt(fields, draft);
   readWorkspace(fields, draft);
+  readRoot(fields, draft);
   readUser(fields, draft);
   readShownPaths(fields, draft);
   if (const YamlNode* env = fields.find("env")) {

@@ -11,8 +11,10 @@
 #include <system_error>
 
 #include "supervisor/base/fd.h"
+#include "supervisor/job/box_view.h"
 #include "supervisor/job/job_spec.h"
 #include "supervisor/launch/bind_mount.h"
+#include "supervisor/launch/image_root.h"
 
 namespace warder::launch {
 
@@ -121,6 +123,12 @@ class RootBuilder {
   }
 
   Status showPrograms() {
+    if (!box_.image.empty()) {
+      ImageRoot root{box_.image, box_.mount_point, {}};
+      root.ours.assign(std::begin(job::kOwnPlaces), std::end(job::kOwnPlaces));
+      root.ours.insert(root.ours.end(), box_.read_only.begin(), box_.read_only.end());
+      return showImage(root);
+    }
     for (const char* path : kProgramPaths)
       if (auto shown = show(path); !shown) return shown;
     return {};
@@ -137,8 +145,9 @@ class RootBuilder {
   }
 
   Status writeEtc() {
+    const bool of_machine = box_.image.empty();
     for (const char* path : kEtcPaths)
-      if (auto shown = show(path); !shown) return shown;
+      if (auto shown = of_machine ? show(path) : Status(); !shown) return shown;
     const std::string hosts =
         "127.0.0.1 localhost " + box_.host_name + "\n::1 localhost ip6-localhost\n";
     const std::pair<const char*, std::string> files[] = {
@@ -147,11 +156,10 @@ class RootBuilder {
         {"/etc/hosts", hosts},
         {"/etc/hostname", box_.host_name + "\n"},
         {"/etc/resolv.conf", "# Names are not resolved in this box.\nnameserver 127.0.0.1\n"},
-        {"/etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\n"},
-        {"/etc/shells", "/bin/sh\n/bin/bash\n"}};
+        {"/etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\n"}};
     for (const auto& [path, text] : files)
       if (auto written = writeFile(path, text); !written) return written;
-    return {};
+    return of_machine ? writeFile("/etc/shells", "/bin/sh\n/bin/bash\n") : Status();
   }
 
   Status makeDevices() {

@@ -1,6 +1,6 @@
 // The file system that the agent sees in a box made by `warder run`: an empty root of its own with
-// the machine's programs shown read-only, a minimal /etc, an empty home and /tmp, and the
-// workspace.
+// the machine's programs, or an unpacked image, shown read-only, an /etc that says who the agent
+// is, an empty home and /tmp, and the workspace.
 #pragma once
 #include <sys/types.h>
 
@@ -15,6 +15,7 @@ namespace warder::launch {
 struct BoxRoot {
   std::string mount_point;             // an existing empty folder of this machine
   std::string workspace;               // shown at job::kWorkspaceInBox
+  std::string image;                   // an unpacked image instead of this machine's programs
   std::vector<std::string> read_only;  // further paths, shown at the same place
   std::uint64_t tmp_size = 0;          // bytes of /tmp, home and /dev/shm together
   uid_t uid = 1000;                    // the agent, as the box shows it

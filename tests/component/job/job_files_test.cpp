@@ -353,10 +353,11 @@ TEST_F(Executable, ModeAndFormatAreChecked) {
   EXPECT_THAT(find("./text"), HasSubstr("is no program (no ELF header and no #!)"));
   EXPECT_THAT(find("./empty"), HasSubstr("is no program"));
   EXPECT_THAT(find("./none"), HasSubstr("no interpreter"));
-  EXPECT_THAT(find("./lost"), HasSubstr("/opt/none/python, which the box does not show"));
+  EXPECT_THAT(find("./lost"),
+              HasSubstr("is a script for /opt/none/python, which is not in the box"));
   EXPECT_THAT(find("./env"), HasSubstr("\"no-such-program\", which is not in"));
   EXPECT_EQ(find("./fine"), "/workspace/fine");
-  EXPECT_THAT(find("./foreign"), HasSubstr("for another machine"));
+  EXPECT_THAT(find("./foreign"), HasSubstr("is a program for 32-bit ARM, and this machine is"));
   EXPECT_THAT(find("/workspace"), HasSubstr("is no regular file"));
 }
 

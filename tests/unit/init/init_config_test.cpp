@@ -12,6 +12,7 @@ TEST(InitConfig, ReadsBackWhatItWrote) {
   config.job_file = "/j.yaml";
   config.job_digest = "sha256:0";
   config.command = {"a", "b c"};
+  config.rootfs = "/i";
   config.one_id = true;
   config.secret_fds = {5, 6};
   config.token_fds = {7};
@@ -20,6 +21,7 @@ TEST(InitConfig, ReadsBackWhatItWrote) {
   EXPECT_EQ(copy.command, config.command);
   EXPECT_EQ(copy.secret_fds, config.secret_fds);
   EXPECT_EQ(copy.token_fds, config.token_fds);
+  EXPECT_EQ(copy.rootfs, "/i");
   EXPECT_TRUE(copy.one_id);
 }
 
