@@ -45,9 +45,9 @@ COPY --from=programs /src/build/release-static/warder-collector /warder-collecto
 ENTRYPOINT ["/warder"]
 
 FROM debian:12 AS claude-code
-RUN --mount=type=bind,source=image,target=/image \
+RUN --mount=type=bind,source=image/with-extra-ca,target=/mnt/with-extra-ca \
     --mount=type=secret,id=extra_ca \
-    /image/with-extra-ca sh -c 'apt-get update -q \
+    /mnt/with-extra-ca sh -c 'apt-get update -q \
       && apt-get install -qq -y --no-install-recommends ca-certificates git' \
     && rm -rf /var/lib/apt/lists/* \
     && useradd --uid 1000 --create-home agent && install -d -o agent -g agent /workspace

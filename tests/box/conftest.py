@@ -10,6 +10,8 @@ import tempfile
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import container_images  # noqa: E402
+import containers  # noqa: E402
 import world  # noqa: E402
 
 Tools = collections.namedtuple("Tools", "warder collector agent_folder tls")
@@ -103,6 +105,31 @@ def collector(folder, tools):
     yield start
     for server in started:
         server.stop()
+
+
+@pytest.fixture(scope="session")
+def engine(tools):
+    """A Docker Engine of our own, with images that hold the programs under test."""
+    reason = containers.reason_to_skip()
+    if reason:
+        pytest.skip(reason)
+    agent = world.ROOT / "build/agents/claude-code/bin/claude"
+    engine = containers.Engine(containers.KEPT / "engine")
+    try:
+        engine.start(network="host")
+        container_images.make(engine, agent)
+        engine.stop()
+        engine.start()
+        yield engine
+    finally:
+        engine.close()
+
+
+@pytest.fixture
+def docker(engine):
+    """The engine, from which a test's containers are removed when it ends."""
+    yield engine
+    engine.remove_containers()
 
 
 # What other tests and tools of this project put there while they run.
