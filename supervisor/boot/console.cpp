@@ -16,14 +16,14 @@ constexpr const char* kConsole = "/dev/console";
 }
 
 void openConsole() {
-  // openFile makes close-on-exec descriptors; these three must survive it.
   for (int number = 0; number <= 2; ++number) {
     if (::fcntl(number, F_GETFD) >= 0) continue;
-    int fd = ::open(kConsole, O_RDWR | O_NOCTTY);
-    if (fd < 0) fd = ::open("/dev/null", O_RDWR);
-    if (fd < 0 || fd == number) continue;
-    ::dup2(fd, number);
-    ::close(fd);
+    // A new descriptor takes the lowest free number, which is this one.
+    auto opened = base::openFile(kConsole, O_RDWR | O_NOCTTY);
+    if (!opened) opened = base::openFile("/dev/null", O_RDWR);
+    if (!opened || opened->get() != number) continue;
+    (void)base::setCloseOnExec(number, false);
+    (void)opened->release();
   }
 }
 

@@ -15,6 +15,9 @@ MAKERS = (r"(?<![\w>])::(open|openat|openat2|creat|socket|socketpair|pipe|pipe2|
           r"memfd_create|eventfd|signalfd|timerfd_create|epoll_create1?|inotify_init1?)\s*\(")
 MAY_MAKE = {
     "supervisor/base/fd.cpp",
+    "supervisor/base/local_socket.cpp",     # sockets with a path
+    "supervisor/boot/dhcp_client.cpp",      # a socket that is bound to one interface
+    "supervisor/boot/network.cpp",          # a socket that only names interfaces to the kernel
     "supervisor/launch/agent_network.cpp",  # sockets of another network namespace
     "supervisor/launch/stage_exec.cpp",     # standard streams of the agent
     "supervisor/watch/signals.cpp",
@@ -86,7 +89,10 @@ def test_only_the_reaper_waits_for_processes():
 
 
 # Processes of their own that have exactly one child and no other waiter.
-WAITING_ALONE = {"supervisor/report/child_process.cpp"}  # the harvest stage and its git
+WAITING_ALONE = {
+    "supervisor/report/child_process.cpp",  # the harvest stage and its git
+    "supervisor/boot/machine_end.cpp",      # nothing else runs any more when a machine ends
+}
 
 
 def test_descriptors_are_made_only_in_listed_files_and_close_on_exec():
