@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <map>
 
 #include "supervisor/base/units.h"
 
@@ -153,7 +152,11 @@ std::string readOverlay(std::string_view text, Settings& into) {
 }
 
 using Reader = std::string (*)(std::string_view, Settings&);
-const std::map<std::string_view, Reader> kReaders = {
+struct Setting {
+  std::string_view key;
+  Reader read;
+};
+constexpr Setting kReaders[] = {
     {"root", [](std::string_view text, Settings& into) { return readDevice(text, into.root); }},
     {"overlay", readOverlay},
     {"overlay_size",
@@ -175,8 +178,7 @@ const std::map<std::string_view, Reader> kReaders = {
 
 std::vector<std::string> knownKeys() {
   std::vector<std::string> keys;
-  for (const auto& [key, reader] : kReaders)
-    keys.push_back(std::string(kPrefix) + std::string(key));
+  for (const auto& [key, read] : kReaders) keys.push_back(std::string(kPrefix) + std::string(key));
   return keys;
 }
 
@@ -280,8 +282,11 @@ ReadSettings readSettings(std::string_view command_line) {
     const auto fault = [&](std::string sentence) {
       read.faults.push_back({key, std::move(sentence)});
     };
-    const auto reader = kReaders.find(std::string_view(key).substr(kPrefix.size()));
-    if (reader == kReaders.end()) {
+    const auto reader =
+        std::find_if(std::begin(kReaders), std::end(kReaders), [&](const Setting& setting) {
+          return setting.key == std::string_view(key).substr(kPrefix.size());
+        });
+    if (reader == std::end(kReaders)) {
       fault("is no setting" + base::suggestion(key, knownKeys()));
       continue;
     }
@@ -295,7 +300,7 @@ ReadSettings readSettings(std::string_view command_line) {
       fault("has no value");
       continue;
     }
-    if (const auto wrong = reader->second(value, read.settings); !wrong.empty())
+    if (const auto wrong = reader->read(value, read.settings); !wrong.empty())
       fault(inQuotes(value) + " " + wrong);
   }
   checkTogether(read.settings, read.faults);
