@@ -65,8 +65,11 @@ int runStage(int argc, char** argv, std::string_view name) {
 int main(int argc, char** argv) {
   const std::string_view first = argc > 1 ? argv[1] : "";
   const bool stage = first.starts_with(kStage);
-  // Until they are blocked, the kernel throws away signals for the init of a pid namespace.
-  if (stage && first.substr(kStage.size()) == "init") watch::blockAll();
+  // Everything is blocked since the entry point. An init stays so, so that no signal is lost.
+  if (stage ? first.substr(kStage.size()) == "init" : cli::actsAsInit(argc, argv))
+    watch::blockAll();
+  else
+    watch::restoreInheritedMask();
   if (stage) return runStage(argc, argv, first.substr(kStage.size()));
   return cli::commandLine(argc, argv);
 }

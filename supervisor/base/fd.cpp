@@ -63,6 +63,11 @@ Status changeFlag(int fd, FlagWord word, int flag, bool on) {
 }
 }  // namespace
 
+Status replace(int number, int fd) {
+  if (::dup2(fd, number) < 0) return kernelError("cannot replace a standard stream");
+  return {};
+}
+
 Status setNonBlocking(int fd, bool on) {
   return changeFlag(fd, {F_GETFL, F_SETFL}, O_NONBLOCK, on);
 }

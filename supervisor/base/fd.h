@@ -56,6 +56,8 @@ Result<SocketPair> makeMessagePair();
 Result<UniqueFd> sealedText(const std::string& name, std::string_view text);
 /// The copy's number is `at_least` or higher.
 Result<UniqueFd> duplicate(int fd, int at_least = 3);
+/// `number` becomes a copy of `fd`, kept at exec: for standard streams. Source: dup2(2).
+Status replace(int number, int fd);
 Status setNonBlocking(int fd, bool on);
 Status setCloseOnExec(int fd, bool on);
 

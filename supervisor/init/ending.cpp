@@ -28,7 +28,7 @@ void Supervisor::requestStop(const std::string& by, const json::object& details)
 }
 
 void Supervisor::killAgent() {
-  killed_ += killOtherProcesses(ownStages());
+  killed_ += killDescendants(ownStages());
 }
 
 void Supervisor::agentEnded(const watch::Ended& ended) {
@@ -51,11 +51,7 @@ void Supervisor::agentEnded(const watch::Ended& ended) {
 /// What the agent left running gets SIGTERM, a grace of its own, then SIGKILL.
 void Supervisor::endLeftovers() {
   phase_ = Phase::Leftovers;
-  for (const pid_t pid : otherProcesses(ownStages())) {
-    ::kill(pid, SIGTERM);
-    ::kill(pid, SIGCONT);
-    ++terminated_;
-  }
+  terminated_ += signalDescendants(SIGTERM, ownStages());
   after(job_.limits.grace, [this] {
     killAgent();
     leftoversStep();
@@ -64,9 +60,9 @@ void Supervisor::endLeftovers() {
 }
 
 void Supervisor::leftoversStep() {
-  if (phase_ != Phase::Leftovers || !otherProcesses(ownStages()).empty()) return;
+  if (phase_ != Phase::Leftovers || !descendants(ownStages()).empty()) return;
   // Nobody was seen; nobody is there only if nobody is seen while nobody can move.
-  if (const auto hidden = killOtherProcesses(ownStages()); hidden > 0) {
+  if (const auto hidden = killDescendants(ownStages()); hidden > 0) {
     killed_ += hidden;
     return after(kLookAgain, [this] { leftoversStep(); });
   }

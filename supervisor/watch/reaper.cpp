@@ -39,4 +39,15 @@ std::vector<Ended> reapAll() {
   }
 }
 
+bool hasChildren() {
+  siginfo_t nothing{};
+  return ::waitid(P_ALL, 0, &nothing, WEXITED | WNOHANG | WNOWAIT | __WALL) == 0 || errno != ECHILD;
+}
+
+bool hasStopped(pid_t child) {
+  siginfo_t change{};
+  return ::waitid(P_PID, static_cast<id_t>(child), &change, WSTOPPED | WNOHANG) == 0 &&
+         change.si_pid == child;
+}
+
 }  // namespace warder::watch

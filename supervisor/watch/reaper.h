@@ -24,4 +24,11 @@ struct Ended {
 /// Source: wait4(2), __WALL; getrusage(2).
 std::vector<Ended> reapAll();
 
+/// Is there any child, living or not collected yet? For an init or subreaper: anything below it at
+/// all, because whatever loses its parent becomes its child. Source: waitid(2), ECHILD.
+bool hasChildren();
+
+/// Did this child stop (job control) since the last call? Source: waitid(2), WSTOPPED.
+bool hasStopped(pid_t child);
+
 }  // namespace warder::watch

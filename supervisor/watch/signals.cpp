@@ -4,9 +4,12 @@
 #include <unistd.h>
 
 #include <array>
+#include <charconv>
 #include <cstring>
 
 namespace warder::watch {
+
+std::uint64_t maskAtEntry();  // entry_point.cpp
 
 namespace {
 
@@ -19,6 +22,10 @@ constexpr int kFirstRealTime = 34;  // SIGRTMIN as the C library counts it
 constexpr int kLastSignal = 64;
 constexpr std::size_t kMostAtOnce = 16;
 
+bool child_ignored = false;  // of the one process that this is
+
+constexpr KernelSet kNotEntered = KernelSet{1} << (SIGKILL - 1);
+
 constexpr KernelSet allButCrashes() {
   KernelSet set = ~KernelSet{0};
   for (const int number : kCrashSignals) set &= ~(KernelSet{1} << (number - 1));
@@ -27,22 +34,37 @@ constexpr KernelSet allButCrashes() {
 
 }  // namespace
 
-SignalMask blockAll() {
-  SignalMask mask{};
-  sigemptyset(&mask.before);
-  static_assert(sizeof mask.before >= sizeof(KernelSet));
-  KernelSet before = 0;
+sigset_t inheritedMask() {
+  sigset_t mask;
+  sigemptyset(&mask);
+  static_assert(sizeof mask >= sizeof(KernelSet));
+  KernelSet set = maskAtEntry();
+  if ((set & kNotEntered) != 0)
+    ::syscall(SYS_rt_sigprocmask, SIG_SETMASK, nullptr, &set, sizeof set);
+  std::memcpy(&mask, &set, sizeof set);
+  return mask;
+}
+
+void restoreInheritedMask() {
+  const KernelSet set = maskAtEntry();
+  if ((set & kNotEntered) == 0)
+    ::syscall(SYS_rt_sigprocmask, SIG_SETMASK, &set, nullptr, sizeof set);
+}
+
+bool inheritedChildIgnored() {
+  return child_ignored;
+}
+
+void blockAll() {
   const KernelSet wanted = allButCrashes();
-  ::syscall(SYS_rt_sigprocmask, SIG_SETMASK, &wanted, &before, sizeof wanted);
-  std::memcpy(&mask.before, &before, sizeof before);
+  ::syscall(SYS_rt_sigprocmask, SIG_SETMASK, &wanted, nullptr, sizeof wanted);
   struct sigaction child {};
   if (::sigaction(SIGCHLD, nullptr, &child) == 0 && child.sa_handler == SIG_IGN) {
-    mask.child_signal_was_ignored = true;
+    child_ignored = true;
     child = {};
     child.sa_handler = SIG_DFL;
     ::sigaction(SIGCHLD, &child, nullptr);
   }
-  return mask;
 }
 
 base::Result<base::UniqueFd> openSignalFd() {
@@ -65,6 +87,20 @@ std::vector<signalfd_siginfo> readSignals(int fd) {
     all.insert(all.end(), some.begin(),
                some.begin() + count / static_cast<ssize_t>(sizeof(signalfd_siginfo)));
   }
+}
+
+int signalNumber(std::string_view name) {
+  int number = 0;
+  const char* end = name.data() + name.size();
+  if (const auto read = std::from_chars(name.data(), end, number);
+      read.ec == std::errc() && read.ptr == end)
+    return number > 0 && number <= kLastSignal ? number : 0;
+  std::string full(name);
+  if (!full.starts_with("SIG")) full.insert(0, "SIG");
+  if (full == "SIGRTMIN") return kFirstRealTime;
+  for (int candidate = 1; candidate <= kLastSignal; ++candidate)
+    if (signalName(candidate) == full) return candidate;
+  return 0;
 }
 
 std::string signalName(int number) {

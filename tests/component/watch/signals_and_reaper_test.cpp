@@ -62,23 +62,35 @@ TEST(BlockAll, BlocksWhatCanBeForwardedAndLeavesCrashesAlone) {
             0);
 }
 
-TEST(BlockAll, RemembersTheMaskThatAChildMustGetBack) {
+TEST(InheritedMask, IsTheCurrentOneInAProgramWithoutTheEntryPoint) {
   EXPECT_EQ(inChild([] {
               sigset_t before;
               sigemptyset(&before);
               sigaddset(&before, SIGUSR1);
               ::sigprocmask(SIG_SETMASK, &before, nullptr);
-              const SignalMask mask = blockAll();
-              if (sigismember(&mask.before, SIGUSR1) != 1) return 1;
-              return sigismember(&mask.before, SIGTERM) == 0 ? 0 : 2;
+              const sigset_t mask = inheritedMask();
+              if (sigismember(&mask, SIGUSR1) != 1) return 1;
+              return sigismember(&mask, SIGTERM) == 0 ? 0 : 2;
             }),
             0);
+}
+
+TEST(SignalNumber, ReadsNamesAndNumbersAndNothingElse) {
+  EXPECT_EQ(signalNumber("TERM"), SIGTERM);
+  EXPECT_EQ(signalNumber("SIGUSR2"), SIGUSR2);
+  EXPECT_EQ(signalNumber("SIGRTMIN+3"), SIGRTMIN + 3);
+  EXPECT_EQ(signalNumber("RTMIN"), SIGRTMIN);
+  EXPECT_EQ(signalNumber("1"), 1);
+  EXPECT_EQ(signalNumber("64"), 64);
+  for (const char* none : {"", "0", "65", "-1", "TERMS", "SIG", "15x", "RTMIN+31"})
+    EXPECT_EQ(signalNumber(none), 0) << none;
 }
 
 TEST(BlockAll, TakesBackAnIgnoredChildSignalSoThatExitCodesAreKept) {
   EXPECT_EQ(inChild([] {
               ::signal(SIGCHLD, SIG_IGN);
-              if (!blockAll().child_signal_was_ignored) return 1;
+              blockAll();
+              if (!inheritedChildIgnored()) return 1;
               auto fd = openSignalFd();
               start([] { return 7; });
               const auto all = collect(fd->get(), 1);
