@@ -8,6 +8,7 @@
 #include "secrets/secret_check.h"
 #include "supervisor/base/log.h"
 #include "supervisor/base/wire.h"
+#include "supervisor/boot/machine.h"
 #include "supervisor/cli/cli.h"
 #include "supervisor/courier/courier.h"
 #include "supervisor/init/init_config.h"
@@ -65,6 +66,10 @@ int runStage(int argc, char** argv, std::string_view name) {
 int main(int argc, char** argv) {
   const std::string_view first = argc > 1 ? argv[1] : "";
   const bool stage = first.starts_with(kStage);
+  if (!stage && boot::isFirstProcessOfKernel() && boot::isInInitramfs()) {
+    watch::restoreInheritedMask();  // the second half, which is executed, inherits it
+    boot::startFromInitramfs();
+  }
   // Everything is blocked since the entry point. An init stays so, so that no signal is lost.
   if (stage ? first.substr(kStage.size()) == "init" : cli::actsAsInit(argc, argv))
     watch::blockAll();

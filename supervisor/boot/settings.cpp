@@ -274,8 +274,11 @@ ReadSettings readSettings(std::string_view command_line) {
     return read;
   }
   std::vector<std::string> seen;
-  for (const auto& word : commandLineWords(command_line)) {
-    if (word == "--") break;
+  const auto words = commandLineWords(command_line);
+  const auto dashes = std::find(words.begin(), words.end(), "--");
+  if (dashes != words.end()) read.settings.command.assign(dashes + 1, words.end());
+  for (auto at = words.begin(); at != dashes; ++at) {
+    const std::string& word = *at;
     if (!word.starts_with(kPrefix)) continue;
     const auto equals = word.find('=');
     const std::string key = word.substr(0, equals);

@@ -48,6 +48,7 @@ struct Settings {
   std::string job_device;             // "/dev/vdb"
   std::string job_port;               // name of a virtio-serial port
   std::string job_text;               // job.yaml itself
+  std::vector<std::string> command;   // what stands behind " -- "
   std::string workspace;              // "/dev/vdc", shown at /workspace
 };
 
@@ -60,7 +61,7 @@ inline constexpr std::size_t kMostCommandLine = 8192;  // x86 has 2048, others u
 inline constexpr std::size_t kMostNameServers = 3;     // as resolv.conf(5), MAXNS
 
 /// Reads the `warder.*` settings of a kernel command line; all others are the kernel's own and are
-/// left alone, and so is everything behind " -- ". Quotes as the kernel takes them (next_arg in
+/// left alone; what stands behind " -- " is a command. Quotes as the kernel takes them (next_arg in
 /// lib/cmdline.c). A key that is unknown, empty or stands twice is a fault. Pure.
 ReadSettings readSettings(std::string_view command_line);
 

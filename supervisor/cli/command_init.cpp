@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "supervisor/base/units.h"
+#include "supervisor/cli/microvm.h"
 #include "supervisor/init/plain_init.h"
 #include "supervisor/watch/signals.h"
 
@@ -19,6 +20,7 @@ struct InitOptions {
   std::string grace = "5s";
   bool group = false;
   bool quiet = false;
+  bool microvm = false;
 };
 
 int signalOf(const std::string& name) {
@@ -63,7 +65,7 @@ void addInitCommand(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<InitOptions>();
   auto* init =
       app.add_subcommand("init", "Is PID 1: warder init [OPTIONS] [--] COMMAND [ARGUMENTS...]");
-  init->add_option("command", options->command, "The command and its arguments")->required();
+  init->add_option("command", options->command, "The command and its arguments");
   init->add_option("--rewrite", options->rewrite,
                    "FROM=TO: send TO instead of FROM, or nothing (none); may be repeated")
       ->allow_extra_args(false);
@@ -82,7 +84,15 @@ void addInitCommand(CLI::App& app, int& exit_code) {
   init->footer(
       "Exit code: the command's own; 128+N when signal N ended it; 127 when it is not there, 126\n"
       "when it cannot be executed; 2 when these arguments are at fault.");
-  init->callback([options, &exit_code] { exit_code = runPlain(*options); });
+  init->add_flag("--microvm", options->microvm,
+                 "Is the first process of a kernel; settings come from its command line");
+  init->callback([options, &exit_code] {
+    if (options->microvm == !options->command.empty())
+      throw CLI::ValidationError(options->microvm
+                                     ? "--microvm takes its command from the kernel command line"
+                                     : "COMMAND is missing");
+    exit_code = options->microvm ? runMicrovm() : runPlain(*options);
+  });
 }
 
 }  // namespace warder::cli

@@ -130,8 +130,10 @@ TEST(Settings, OneJobAndNoSizeOfNothing) {
   EXPECT_THAT(faultOf("warder.overlay=none warder.overlay_size=1Mi"), HasSubstr("no overlay"));
 }
 
-TEST(Settings, WhatBelongsToTheInitOfTheKernelIsLeftAlone) {
-  EXPECT_EQ(settingsOf("warder.host=a -- warder.host=b warder.rot=1").host, "a");
+TEST(Settings, WhatStandsBehindTheDashesIsACommand) {
+  const auto settings = settingsOf("warder.host=a -- sh -c \"echo warder.rot=1\" -- x");
+  EXPECT_EQ(settings.host, "a");
+  EXPECT_THAT(settings.command, ElementsAre("sh", "-c", "echo warder.rot=1", "--", "x"));
 }
 
 TEST(Settings, QuotesAreTheKernels) {
