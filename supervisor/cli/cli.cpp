@@ -9,12 +9,14 @@
 
 #include "supervisor/base/fault.h"
 #include "supervisor/base/log.h"
+#include "supervisor/cli/command_cancel.h"
 #include "supervisor/cli/command_check.h"
 #include "supervisor/cli/command_deliver.h"
 #include "supervisor/cli/command_events.h"
 #include "supervisor/cli/command_init.h"
 #include "supervisor/cli/command_run.h"
 #include "supervisor/cli/command_schema.h"
+#include "supervisor/cli/command_status.h"
 #include "supervisor/cli/command_verify.h"
 #include "supervisor/cli/environment_secrets.h"
 
@@ -26,7 +28,8 @@ namespace warder::cli {
 
 namespace {
 
-constexpr std::string_view kCommands[] = {"run", "check", "events", "deliver", "verify", "schema"};
+constexpr std::string_view kCommands[] = {"run",    "check",   "status", "events",
+                                          "cancel", "deliver", "verify", "schema"};
 
 /// As PID 1 or under the name "init" that word may be left out, and so may the "--" in front of the
 /// command, whose own options are not ours to read.
@@ -90,7 +93,9 @@ int commandLine(int argc, char** argv) {
   if (!as_init) {
     addRunCommand(app, {argc, argv, &moved}, exit_code);
     addCheckCommand(app, exit_code);
+    addStatusCommand(app, exit_code);
     addEventsCommand(app, exit_code);
+    addCancelCommand(app, exit_code);
     addDeliverCommand(app, exit_code);
     addVerifyCommand(app, exit_code);
     addSchemaCommand(app, exit_code);

@@ -7,7 +7,8 @@ class App;
 
 namespace warder::cli {
 
-/// warder events RUN_DIR [-f] [--json]. exit_code: 0 shown, 2 not a run's folder.
+/// warder events [RUN_DIR] [-f] [--json]. exit_code: 0 shown, 2 there is no such run, or it ended
+/// without a word while it was followed.
 void addEventsCommand(CLI::App& app, int& exit_code);
 
 }  // namespace warder::cli

@@ -15,6 +15,7 @@
 #include "supervisor/base/event.h"
 #include "supervisor/base/fd.h"
 #include "supervisor/base/log.h"
+#include "supervisor/init/control_door.h"
 #include "supervisor/journal/scribe_protocol.h"
 #include "supervisor/launch/confine.h"
 
@@ -106,6 +107,7 @@ Result<std::string> makeRunFolder(const std::string& spool, const std::string& r
 
 void tidyRunFolder(const std::string& run_dir) {
   std::error_code failure;
+  fs::remove(run_dir + "/" + init::kControlSocket, failure);  // of an init that was killed
   fs::remove(run_dir + "/root", failure);
   if (failure) base::log(base::Level::Warn, "cannot remove " + run_dir + "/root");
   fs::remove_all(run_dir + "/harvest", failure);

@@ -1,0 +1,14 @@
+// `warder cancel`: asks the run of this box to end in good order.
+#pragma once
+
+namespace CLI {
+class App;
+}
+
+namespace warder::cli {
+
+/// warder cancel [RUN_DIR] [--json]. exit_code: 0 the run was asked, 1 it could not be, 3 there is
+/// no run that goes on.
+void addCancelCommand(CLI::App& app, int& exit_code);
+
+}  // namespace warder::cli

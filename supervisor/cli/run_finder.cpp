@@ -1,0 +1,98 @@
+#include "supervisor/cli/run_finder.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+
+#include "supervisor/base/local_socket.h"
+#include "supervisor/base/wire.h"
+#include "supervisor/cli/run_folder.h"
+#include "supervisor/init/control_door.h"
+#include "supervisor/journal/scribe_protocol.h"
+
+namespace warder::cli {
+
+using base::Error;
+using base::Kind;
+using base::Result;
+namespace fs = std::filesystem;
+namespace json = base::json;
+
+namespace {
+
+constexpr int kPatienceMs = 5000;
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const auto& word : words) text += (text.empty() ? "" : ", ") + word;
+  return text;
+}
+
+}  // namespace
+
+std::vector<std::string> spoolsHere() {
+  std::vector<std::string> spools;
+  const char* named = std::getenv("WARDER_SPOOL");
+  if (named != nullptr && *named != '\0') spools.emplace_back(named);
+  for (const std::string& spool : {defaultSpool(), std::string(kSpoolInMemory)})
+    if (std::find(spools.begin(), spools.end(), spool) == spools.end()) spools.push_back(spool);
+  return spools;
+}
+
+std::vector<std::string> runsIn(const std::vector<std::string>& spools) {
+  std::vector<fs::path> runs;
+  for (const auto& spool : spools) {
+    std::error_code failure;
+    fs::directory_iterator entry(spool, failure);
+    for (; !failure && entry != fs::directory_iterator(); entry.increment(failure)) {
+      std::error_code ignored;
+      if (fs::exists(entry->path() / journal::kIdentityFile, ignored))
+        runs.push_back(entry->path());
+    }
+  }
+  // A run's name begins with the time of its start (newRunId).
+  std::stable_sort(runs.begin(), runs.end(), [](const fs::path& a, const fs::path& b) {
+    return a.filename() > b.filename();
+  });
+  std::vector<std::string> names;
+  for (const auto& run : runs) names.push_back(run.string());
+  return names;
+}
+
+Result<LivingRun> connectTo(const std::string& run_dir) {
+  auto door = base::connectLocally(run_dir, init::kControlSocket, kPatienceMs);
+  if (!door) return door.error();
+  return LivingRun{run_dir, std::move(*door)};
+}
+
+Result<LivingRun> findLivingRun() {
+  const auto spools = spoolsHere();
+  for (const auto& run_dir : runsIn(spools)) {
+    auto run = connectTo(run_dir);
+    // One that listens and does not let us in is the answer too.
+    if (run || run.error().kind != Kind::NotFound) return run;
+  }
+  return Error{Kind::NotFound, "no run goes on here; looked in " + joined(spools), 0};
+}
+
+Result<json::object> ask(const LivingRun& run, const json::object& question) {
+  if (!base::sendMessage(run.door.get(), question))
+    return Error{Kind::Denied,
+                 "the run does not answer this user: root and its owner may ask, and no process of "
+                 "the agent",
+                 0};
+  auto answer = base::receiveMessage(run.door.get());
+  if (!answer && (answer.error().system_errno == EAGAIN))
+    return Error{Kind::Timeout, "the run did not answer within five seconds", 0};
+  if (!answer) return answer.error();
+  if (!*answer)
+    return Error{Kind::Denied,
+                 "the run does not answer this user: root and its owner may ask, and no process of "
+                 "the agent",
+                 0};
+  if (const auto* refused = (*answer)->body.if_contains("refused"))
+    return Error{Kind::Denied, "the run refused: " + json::serialize(*refused), 0};
+  return std::move((*answer)->body);
+}
+
+}  // namespace warder::cli
