@@ -18,6 +18,8 @@ namespace {
 
 // Of a line of the agent's that is longer, the beginning is shown.
 constexpr std::size_t kMaxShownLine = 400;
+// Bytes that may wait for a reader; no more of the agent's output is read meanwhile.
+constexpr std::size_t kMostWaiting = 256 * 1024;
 
 std::string text(const json::object& data, std::string_view key) {
   const auto* value = data.if_contains(key);
@@ -93,52 +95,112 @@ std::string describe(const Event& event) {
   return "";
 }
 
-RunView::RunView(std::string run_dir, bool quiet) : run_dir_(std::move(run_dir)), quiet_(quiet) {
+RunView::RunView(std::string run_dir, bool quiet)
+    : run_dir_(std::move(run_dir)), quiet_(quiet), writer_(STDERR_FILENO) {
   streams_[0].name = "stdout";
   streams_[1].name = "stderr";
+}
+
+RunView::~RunView() {
+  may_live_ = false;
+  refresh();
 }
 
 void RunView::show(const Event& event) {
   const std::string words = describe(event);
   if (!words.empty()) line(words);
+  refresh();
+}
+
+void RunView::showStatus(const json::object& status) {
+  auto read = init::runStatusFromJson(status);
+  if (!read) return;
+  state_.status = std::move(*read);
+  status_changed_ = true;
+  refresh();
 }
 
 void RunView::line(const std::string& words) {
   if (quiet_) return;
   const auto elapsed = std::chrono::duration_cast<std::chrono::milliseconds>(
       std::chrono::steady_clock::now() - started_);
-  std::fprintf(stderr, "%7.1fs  %s\n", static_cast<double>(elapsed.count()) / 1000.0,
-               base::escapeForTerminal(words).c_str());
+  char time[32];
+  std::snprintf(time, sizeof time, "%7.1fs  ", static_cast<double>(elapsed.count()) / 1000.0);
+  lines_ += time + base::escapeForTerminal(words) + "\n";
 }
 
-void RunView::showOutput(bool all) {
+/// Hands lines and view to the writer. While its reader has not taken the last ones, the view
+/// waits: an old one is worth nothing, and lines come first.
+void RunView::refresh() {
   if (quiet_) return;
-  for (auto& stream : streams_) showStream(stream, all);
+  const auto screen = may_live_ ? screenOf(writer_.fd()) : std::nullopt;
+  const bool draws = screen && writer_.idle() && (status_changed_ || !lines_.empty());
+  if (draws) {
+    writer_.add(live_.redraw(lines_, state_, *screen));
+    status_changed_ = false;
+    lines_.clear();
+  } else if (!lines_.empty() || !may_live_) {
+    writer_.add(live_.erase(screenOf(writer_.fd()).value_or(Screen())) + lines_);
+    lines_.clear();
+  }
+  writer_.flush();
 }
 
-void RunView::showStream(Stream& stream, bool all) {
+void RunView::showOutput() {
+  writer_.flush();
+  // What its reader has not taken lies in the run's files; there is time.
+  if (!quiet_ && writer_.waiting() < kMostWaiting)
+    for (auto& stream : streams_) readStream(stream);
+  refresh();
+}
+
+void RunView::finish(int interrupt) {
+  may_live_ = false;
+  if (quiet_) return;
+  for (bool more = true; more && !writer_.closed();) {
+    more = false;
+    for (auto& stream : streams_) more = readStream(stream) || more;
+    refresh();
+    writer_.drain(interrupt);
+    if (!writer_.idle()) return;  // somebody does not want to wait
+  }
+  for (auto& stream : streams_) showEnd(stream);
+  refresh();
+  writer_.drain(interrupt);
+}
+
+/// Bounded, so that a flood of output cannot keep the run from its other duties; true when there
+/// may be more.
+bool RunView::readStream(Stream& stream) {
   if (!stream.file) {
     auto opened =
         base::openFile(run_dir_ + "/" + journal::kOutputFolder + "/" + stream.name, O_RDONLY);
-    if (!opened) return;  // the agent has not started yet
+    if (!opened) return false;  // the agent has not started yet
     stream.file = std::move(*opened);
   }
   char buffer[16384];
-  // Bounded, so that a flood of output cannot keep this loop from its other duties.
-  for (int burst = 0; burst < (all ? 4096 : 64); ++burst) {
+  for (int burst = 0; burst < 64; ++burst) {
     const ssize_t count = ::read(stream.file.get(), buffer, sizeof buffer);
-    if (count <= 0) break;
+    if (count <= 0) return false;
     std::string_view piece(buffer, static_cast<std::size_t>(count));
     for (std::size_t end; (end = piece.find('\n')) != piece.npos; piece.remove_prefix(end + 1)) {
       add(stream, piece.substr(0, end));
-      line("agent | " + shorten(stream.pending, stream.length));
-      stream.pending.clear();
-      stream.length = 0;
+      showOutputLine(stream);
     }
     add(stream, piece);
   }
-  if (!all || stream.length == 0) return;
-  line("agent | " + shorten(stream.pending, stream.length));
+  return true;
+}
+
+void RunView::showEnd(Stream& stream) {
+  if (stream.length > 0) showOutputLine(stream);
+}
+
+void RunView::showOutputLine(Stream& stream) {
+  const std::string shown = shorten(stream.pending, stream.length);
+  line("agent | " + shown);
+  if (shown.find_first_not_of(" \t\r") != std::string::npos) state_.last_line = shown;
+  stream.pending.clear();
   stream.length = 0;
 }
 
