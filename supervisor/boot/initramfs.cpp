@@ -30,7 +30,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* kModules = "/modules";
-constexpr int kRootWithinMs = 10'000;
+constexpr int kRootWithinMs = 5000;
 // The order in which file systems are tried; which of them the kernel knows, it says itself.
 constexpr const char* kFileSystems[] = {"ext4", "erofs", "squashfs"};
 

@@ -22,7 +22,7 @@ using base::Status;
 
 namespace {
 
-constexpr int kDeviceWithinMs = 10'000;
+constexpr int kDeviceWithinMs = 5000;
 constexpr int kSilenceMs = 30'000;  // of a port
 constexpr int kNobodyMs = 20;
 

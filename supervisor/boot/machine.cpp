@@ -33,7 +33,7 @@ namespace {
 constexpr const char* kOwnFolder = "/run/warder";
 constexpr const char* kSpool = "/run/warder/spool";
 constexpr const char* kWorkspace = "/workspace";
-constexpr int kDiskWithinMs = 10'000;
+constexpr int kDiskWithinMs = 5000;
 constexpr std::size_t kMostEtcFile = 1 << 20;
 
 /// Whether something is mounted on this folder already: by the initramfs half, or by the kernel.
