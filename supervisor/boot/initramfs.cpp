@@ -1,8 +1,10 @@
 // The initramfs half of a boot. Part of machine.h.
 #include <fcntl.h>
+#include <spawn.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -39,7 +41,7 @@ class Initramfs {
   Status leave() {
     for (auto step : {&Initramfs::mountKernel, &Initramfs::readCommandLine, &Initramfs::loadModules,
                       &Initramfs::mountRoot, &Initramfs::layOverlay, &Initramfs::moveMounts,
-                      &Initramfs::switchRoot})
+                      &Initramfs::switchRoot, &Initramfs::tryBinary})
       if (auto done = (this->*step)(); !done) return done;
     return execute();
   }
@@ -172,11 +174,39 @@ class Initramfs {
     return {};
   }
 
+  /// A first process that dies takes the kernel with it, without a word: what lies in the root file
+  /// system is tried as an ordinary process before.
+  Status tryBinary() {
+    posix_spawn_file_actions_t quiet;
+    ::posix_spawn_file_actions_init(&quiet);
+    ::posix_spawn_file_actions_addopen(&quiet, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    const char* const words[] = {"warder", "--version", nullptr};
+    pid_t child = -1;
+    const int failed = ::posix_spawn(&child, settings_.init.c_str(), &quiet, nullptr,
+                                     const_cast<char* const*>(words), environ);
+    ::posix_spawn_file_actions_destroy(&quiet);
+    if (failed != 0) return cannotExecute(failed);
+    int status = 0;
+    while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
+    const std::string how = WIFSIGNALED(status)
+                                ? "dies of signal " + std::to_string(WTERMSIG(status))
+                                : "ends with code " + std::to_string(WEXITSTATUS(status));
+    return Error{Kind::Config, settings_.init + " of the root file system " + how +
+                                   " when asked for its version; it is damaged, or no warder"};
+  }
+
+  Error cannotExecute(int reason) const {
+    return kernelError("cannot execute " + settings_.init +
+                           " of the root file system (set warder.init where it lies elsewhere)",
+                       reason);
+  }
+
   Status execute() {
     const char* const words[] = {"warder", "init", "--microvm", nullptr};
     ::execv(settings_.init.c_str(), const_cast<char* const*>(words));
-    return kernelError("cannot execute " + settings_.init +
-                       " of the root file system (set warder.init where it lies elsewhere)");
+    return cannotExecute(errno);
   }
 
   std::string command_line_;

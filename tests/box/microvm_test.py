@@ -127,6 +127,15 @@ def cut_short(file):
     file.truncate(1 << 20)
 
 
+def break_binary(file):
+    """Random bytes all over the warder binary: its ELF head stays, its code does not."""
+    content = file.read()
+    head = (world.BUILD / "warder").read_bytes()[:4096]
+    at = content.index(head)
+    file.seek(at + 8192)
+    file.write(os.urandom(1 << 20))
+
+
 FAILURES = {
     "unknown setting": (lambda m: m.words.append("warder.rot=/dev/vda"),
                         'warder.rot: is no setting; did you mean "warder.root"?'),
@@ -142,6 +151,8 @@ FAILURES = {
                               "cannot execute /usr/bin/nothing of the root file system"),
     "no program in its place": (lambda m: m.words.append("warder.init=/etc/passwd"),
                                 "cannot execute /etc/passwd of the root file system"),
+    "damaged binary": (lambda m: m.changed_root(break_binary),
+                       "/usr/local/bin/warder of the root file system dies of signal"),
     "no job disk": (lambda m: m.words.append("warder.job=/dev/vdz"),
                     "warder.job=/dev/vdz: the machine has no such disk"),
     "no job port": (lambda m: m.words.append("warder.job=virtio:jobs"),
