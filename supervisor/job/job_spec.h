@@ -52,6 +52,12 @@ enum class PromptBy { Stdin, Argument, None };
 /// How the agent's own last words are read (report/last_words.h).
 enum class LastWords { None, ClaudeStreamJson };
 
+/// A file of the agent's home that must say certain things before it starts.
+struct SeedFile {
+  std::string path;  // below the home folder; "/" between its parts, no ".." among them
+  std::string json;  // an object; "${WORKSPACE}" in its keys and texts is the workspace in the box
+};
+
 struct AgentSpec {
   std::string preset;                // empty when `command` was given
   std::vector<std::string> command;  // argv; [0] is looked up in the box's PATH if it has no slash
@@ -77,6 +83,7 @@ struct AgentSpec {
   std::string secret;        // name of the secret whose door this agent is pointed at; may be empty
   std::string base_url_env;  // variable that takes the door's URL
   std::string key_env;       // variable that takes the placeholder
+  std::vector<SeedFile> seeds;  // keys that are missing are added, nothing is overwritten
 };
 
 struct MemorySpec {

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "supervisor/base/embedded.h"
+#include "supervisor/base/wire.h"
 #include "supervisor/base/yaml_fields.h"
 #include "supervisor/job/fields.h"
 
@@ -45,6 +46,46 @@ void readVariable(YamlFields& fields, const std::string& key, YamlFaults& faults
   }
 }
 
+/// Why this is no path below the home folder, as half a sentence; empty when it is one.
+std::string whyNoSeedPath(const std::string& path) {
+  if (path.empty() || path.front() == '/') return "is not relative to the home folder";
+  const std::string framed = "/" + path + "/";
+  if (framed.find("/../") != std::string::npos || framed.find("/./") != std::string::npos ||
+      framed.find("//") != std::string::npos)
+    return "has an empty, . or .. part";
+  return {};
+}
+
+std::string whyNoSeed(const std::string& text) {
+  if (text.size() > kLargestSeed) return "is larger than 64 KiB";
+  const auto value = base::parseJson(text);
+  if (!value) return value.error().sentence();
+  return value->is_object() ? "" : "is no JSON object";
+}
+
+std::vector<SeedFile> readSeeds(YamlFields& fields, YamlFaults& faults) {
+  std::vector<SeedFile> seeds;
+  const YamlNode* list = fields.find("seed");
+  if (list == nullptr) return seeds;
+  if (list->kind != YamlNode::Kind::Sequence || list->items.size() > kMostSeeds) {
+    faults.add(*list, "seed takes a list of at most 16 files, each {file: PATH, merge: JSON}");
+    return seeds;
+  }
+  for (const base::YamlPointer& item : list->items) {
+    YamlFields seed(*item, "seed", faults);
+    const std::string path = seed.needText("file").value_or("");
+    const std::string json = seed.needText("merge").value_or("");
+    seed.finish();
+    if (path.empty() || json.empty()) continue;
+    if (const auto why = whyNoSeedPath(path); !why.empty())
+      faults.add(*seed.find("file"), "seed.file: " + base::inQuotes(path) + " " + why);
+    if (const auto why = whyNoSeed(json); !why.empty())
+      faults.add(*seed.find("merge"), "seed.merge " + why);
+    seeds.push_back({path, json});
+  }
+  return seeds;
+}
+
 Preset readFields(YamlFields& fields, YamlFaults& faults) {
   Preset preset;
   fields.needVersion();
@@ -74,6 +115,7 @@ Preset readFields(YamlFields& fields, YamlFaults& faults) {
   preset.last_words = readChoice<LastWords>(
       fields, "last_words", faults,
       {{"none", LastWords::None}, {"claude-stream-json", LastWords::ClaudeStreamJson}});
+  preset.seeds = readSeeds(fields, faults);
   preset.policy = fields.text("policy").value_or("");
   fields.finish();
   if (preset.secret.empty() && (!preset.base_url_env.empty() || !preset.key_env.empty())) {

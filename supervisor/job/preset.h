@@ -10,6 +10,10 @@
 
 namespace warder::job {
 
+/// Seed files of a preset, and the bytes of one.
+inline constexpr std::size_t kMostSeeds = 16;
+inline constexpr std::size_t kLargestSeed = 64 * 1024;
+
 struct Preset {
   std::string name;
   std::string summary;
@@ -23,6 +27,7 @@ struct Preset {
   bool refuses_root = false;
   int stop_signal = 15;
   LastWords last_words = LastWords::None;
+  std::vector<SeedFile> seeds;
   std::string policy;  // shipped policy that a job without one gets; empty: nothing is allowed
 };
 

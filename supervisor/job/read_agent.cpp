@@ -135,6 +135,7 @@ void applyPreset(Draft& draft, const std::optional<std::string>& executable) {
   agent.secret = preset.secret;
   agent.base_url_env = preset.base_url_env;
   agent.key_env = preset.key_env;
+  agent.seeds = preset.seeds;
   std::map<std::string, std::string> env = preset.env;
   for (const auto& [name, value] : agent.env) env[name] = value;
   agent.env = std::move(env);
@@ -188,6 +189,7 @@ void settleCommand(const YamlNode& node, YamlFields& fields, Draft& draft) {
   agent.prompt_by = PromptBy::None;
   agent.last_words = LastWords::None;
   agent.refuses_root = false;
+  agent.seeds.clear();
 }
 
 void readWorkspace(YamlFields& fields, Draft& draft) {

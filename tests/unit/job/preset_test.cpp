@@ -58,6 +58,48 @@ TEST(Preset, EveryShippedPresetReadsWithoutFaultAndIsNamedAsItsFile) {
   }
 }
 
+std::string presetFaults(const std::string& more) {
+  std::string all;
+  const auto reading = readPresetText("version: 1\nname: a\nexecutable: [a]\n" + more, "p.yaml");
+  for (const auto& fault : reading.faults) all += base::render(fault) + "\n";
+  return all;
+}
+
+TEST(Preset, SeedsAreFilesBelowTheHomeFolderWithAnObjectInThem) {
+  const auto reading = readShippedPreset("claude-code", "");
+  ASSERT_EQ(reading.preset.seeds.size(), 1U);
+  EXPECT_EQ(reading.preset.seeds[0].path, ".claude.json");
+  EXPECT_THAT(reading.preset.seeds[0].json, HasSubstr("hasCompletedOnboarding"));
+  const auto with = [](const std::string& file, const std::string& merge) {
+    return presetFaults("seed:\n  - file: \"" + file + "\"\n    merge: '" + merge + "'\n");
+  };
+  EXPECT_EQ(with(".config/a.json", "{}"), "");
+  for (const char* path : {"/etc/x", "../x", "a/../x", "a//x", "./x"})
+    EXPECT_THAT(with(path, "{}"), HasSubstr("seed.file: ")) << path;
+  EXPECT_THAT(with("a", "[]"), HasSubstr("seed.merge is no JSON object"));
+  EXPECT_THAT(with("a", "{"), HasSubstr("seed.merge is not valid JSON"));
+  EXPECT_THAT(presetFaults("seed: x\n"), HasSubstr("seed takes a list"));
+  EXPECT_THAT(presetFaults("seed: [{file: a}]\n"), HasSubstr("seed.merge is missing"));
+  EXPECT_THAT(presetFaults("seed: [{file: a, merge: \"{}\", mode: x}]\n"),
+              HasSubstr("unknown key"));
+}
+
+TEST(Preset, NumberAndSizeOfSeedsAreTestedOnBothSides) {
+  const auto many = [](std::size_t count) {
+    std::string list = "seed:\n";
+    for (std::size_t i = 0; i < count; ++i) list += "  - {file: a, merge: \"{}\"}\n";
+    return presetFaults(list);
+  };
+  EXPECT_EQ(many(kMostSeeds), "");
+  EXPECT_THAT(many(kMostSeeds + 1), HasSubstr("at most 16"));
+  const auto large = [](std::size_t size) {
+    const std::string json = "{\"a\":\"" + std::string(size - 8, 'x') + "\"}";
+    return presetFaults("seed: [{file: a, merge: '" + json + "'}]\n");
+  };
+  EXPECT_EQ(large(kLargestSeed), "");
+  EXPECT_THAT(large(kLargestSeed + 1), HasSubstr("larger than 64 KiB"));
+}
+
 TEST(Preset, FaultsAreToldWithTheirPlaces) {
   const PresetReading reading = readPresetText(
       "version: 1\nexecutable: []\nprompt: file\nstop_signal: KILL\nlast_words: json\n"
