@@ -21,6 +21,9 @@ struct Policy {
   std::string name;
   std::vector<Rule> allow;
   std::vector<Rule> deny;  // deny wins over allow, whatever the order
+  /// A run may start where a control that this policy relies on is not to be had; the report then
+  /// names it.
+  bool allow_degraded = false;
 };
 
 /// Who is asked for what: the identity that will be dialled, not what a header claims.

@@ -188,11 +188,29 @@ std::vector<Rule> readRules(YamlFields& fields, const std::string& key, YamlFaul
   return rules;
 }
 
+/// `use: [NAME]`: the rules of shipped policies, after the policy's own.
+void addUsed(YamlFields& fields, Policy& policy, YamlFaults& faults) {
+  const YamlNode* node = fields.find("use");
+  const auto names = fields.texts("use");
+  for (std::size_t i = 0; names && i < names->size(); ++i) {
+    const YamlNode& item = *node->items[i];
+    auto used = readShippedPolicy((*names)[i], whereOf(faults, item));
+    if (!used.faults.empty()) {
+      faults.add(item, used.faults.front().sentence);
+      continue;
+    }
+    for (auto& rule : used.policy.allow) policy.allow.push_back(std::move(rule));
+    for (auto& rule : used.policy.deny) policy.deny.push_back(std::move(rule));
+  }
+}
+
 PolicyReading readFields(YamlFields& fields, const std::string& name, YamlFaults& faults) {
   PolicyReading reading;
   reading.policy.name = name;
   reading.policy.allow = readRules(fields, "allow", faults);
   reading.policy.deny = readRules(fields, "deny", faults);
+  reading.policy.allow_degraded = fields.boolean("allow_degraded").value_or(false);
+  addUsed(fields, reading.policy, faults);
   fields.finish();
   reading.faults = faults.list();
   return reading;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <iostream>
 #include <iterator>
+#include <optional>
 
 #include "supervisor/base/fault.h"
 #include "supervisor/base/log.h"
@@ -30,6 +31,13 @@ namespace {
 
 constexpr std::string_view kCommands[] = {"run",    "check",   "status", "events",
                                           "cancel", "deliver", "verify", "schema"};
+
+/// What this binary tells itself when it has moved secrets out of its environment.
+std::optional<std::string> movedSecrets(int argc, char** argv) {
+  const std::string option = std::string(kMovedSecretsOption) + "=";
+  if (argc < 2 || !std::string_view(argv[1]).starts_with(option)) return std::nullopt;
+  return std::string(argv[1]).substr(option.size());
+}
 
 /// As PID 1 or under the name "init" that word may be left out, and so may the "--" in front of the
 /// command, whose own options are not ours to read.
@@ -69,7 +77,8 @@ std::string unknownOption(const CLI::App& app) {
 
 bool actsAsInit(int argc, char** argv) {
   const std::string_view name = argc > 0 ? argv[0] : "";
-  const std::string_view first = argc > 1 ? argv[1] : "";
+  const int at = movedSecrets(argc, argv) ? 2 : 1;
+  const std::string_view first = argc > at ? argv[at] : "";
   if (first == "init" || name == "init" || name.ends_with("/init")) return true;
   if (::getpid() != 1 || first == "--help" || first == "-h" || first == "--version") return false;
   return std::find(std::begin(kCommands), std::end(kCommands), first) == std::end(kCommands);
@@ -83,13 +92,11 @@ int commandLine(int argc, char** argv) {
   app.set_version_flag("--version", WARDER_VERSION);
   app.require_subcommand(1);
   app.footer("Start with:  warder check job.yaml  and  warder run job.yaml");
-  // Set by this binary itself when it has moved secrets out of its environment.
-  std::string moved;
-  app.add_option(kMovedSecretsOption, moved)->group("");
+  const std::string moved = movedSecrets(argc, argv).value_or("");
 
   int exit_code = 0;
   const bool as_init = actsAsInit(argc, argv);
-  addInitCommand(app, exit_code);
+  addInitCommand(app, {argc, argv, &moved}, exit_code);
   if (!as_init) {
     addRunCommand(app, {argc, argv, &moved}, exit_code);
     addCheckCommand(app, exit_code);
@@ -101,7 +108,7 @@ int commandLine(int argc, char** argv) {
     addSchemaCommand(app, exit_code);
   }
   try {
-    std::vector<std::string> words(argv + 1, argv + argc);
+    std::vector<std::string> words(argv + (movedSecrets(argc, argv) ? 2 : 1), argv + argc);
     if (as_init) words = initWords(std::move(words), *app.get_subcommand("init"));
     std::reverse(words.begin(), words.end());  // as CLI11 takes them
     app.parse(std::move(words));

@@ -4,7 +4,9 @@
 #include <memory>
 
 #include "supervisor/base/units.h"
+#include "supervisor/cli/in_place_run.h"
 #include "supervisor/cli/microvm.h"
+#include "supervisor/cli/run_folder.h"
 #include "supervisor/init/plain_init.h"
 #include "supervisor/watch/signals.h"
 
@@ -21,6 +23,8 @@ struct InitOptions {
   bool group = false;
   bool quiet = false;
   bool microvm = false;
+  std::string stop_within = "10s";
+  RunRequest request;
 };
 
 int signalOf(const std::string& name) {
@@ -42,6 +46,39 @@ std::map<int, int> rewritesOf(const std::vector<std::string>& pairs) {
   return rewrites;
 }
 
+std::chrono::milliseconds durationOf(const std::string& option, const std::string& text) {
+  const auto duration = base::parseDuration(text);
+  if (!duration) throw CLI::ValidationError(option + " " + duration.error().sentence());
+  return *duration;
+}
+
+int runJob(InitOptions& options) {
+  options.request.engine = "container";
+  options.request.overrides.command = options.command;
+  InPlaceRun run;
+  run.request = options.request;
+  run.quiet = options.quiet;
+  run.stop_within = durationOf("--stop-within", options.stop_within);
+  return runInPlace(std::move(run)).exit_code;
+}
+
+/// Options of one form mean nothing in the other, and nothing is ignored in silence.
+void checkForms(const CLI::App& init, const InitOptions& options) {
+  const bool job = !options.request.job_file.empty();
+  const std::vector<std::string> plain = {"--rewrite", "--group", "--parent-death", "--exit-ok",
+                                          "--grace"};
+  const std::vector<std::string> jobs = {"--spool", "--results", "--stop-within",
+                                         "--passthrough-exit"};
+  for (const auto& name : options.microvm ? std::vector<std::string>() : job ? plain : jobs)
+    if (init.get_option(name)->count() > 0)
+      throw CLI::ValidationError(
+          name + (job ? " belongs to an init without --job" : " belongs to an init with --job"));
+  if (options.microvm && (job || !options.command.empty()))
+    throw CLI::ValidationError("--microvm takes its job or command from the kernel command line");
+  if (!options.microvm && !job && options.command.empty())
+    throw CLI::ValidationError("COMMAND is missing");
+}
+
 int runPlain(InitOptions& options) {
   init::PlainInit plain;
   std::vector<char*> argv;
@@ -52,17 +89,37 @@ int runPlain(InitOptions& options) {
   plain.to_group = options.group;
   if (!options.parent_death.empty()) plain.parent_death_signal = signalOf(options.parent_death);
   plain.exit_ok = {options.exit_ok.begin(), options.exit_ok.end()};
-  const auto grace = base::parseDuration(options.grace);
-  if (!grace) throw CLI::ValidationError("--grace " + grace.error().sentence());
-  plain.grace = *grace;
+  plain.grace = durationOf("--grace", options.grace);
   plain.quiet = options.quiet;
   return init::runPlainInit(plain);
 }
 
+void addJobOptions(CLI::App& init, InitOptions& options) {
+  RunRequest& request = options.request;
+  const char* const group = "With a job";
+  init.add_option("--job", request.job_file,
+                  "Run this job (docs/job.md); a command after -- runs instead of its agent")
+      ->group(group);
+  init.add_option("--spool", request.spool, "Where the journal lies until it is delivered")
+      ->capture_default_str()
+      ->group(group);
+  init.add_option("--results", request.overrides.results, "Instead of results.dir")->group(group);
+  init.add_option("--stop-within", options.stop_within,
+                  "What there is from SIGTERM to the engine's SIGKILL (docker stop -t,\n"
+                  "terminationGracePeriodSeconds); the report has its share of it")
+      ->capture_default_str()
+      ->group(group);
+  init.add_flag("--passthrough-exit", request.passthrough_exit,
+                "Exit with the agent's own code (128+N for signal N) where an agent ran")
+      ->group(group);
+}
+
 }  // namespace
 
-void addInitCommand(CLI::App& app, int& exit_code) {
+void addInitCommand(CLI::App& app, Invocation invocation, int& exit_code) {
   auto options = std::make_shared<InitOptions>();
+  options->request.spool = defaultSpool();
+  options->request.invocation = invocation;
   auto* init =
       app.add_subcommand("init", "Is PID 1: warder init [OPTIONS] [--] COMMAND [ARGUMENTS...]");
   init->add_option("command", options->command, "The command and its arguments");
@@ -83,15 +140,16 @@ void addInitCommand(CLI::App& app, int& exit_code) {
   init->add_flag("--quiet", options->quiet, "Say nothing but failures");
   init->footer(
       "Exit code: the command's own; 128+N when signal N ended it; 127 when it is not there, 126\n"
-      "when it cannot be executed; 2 when these arguments are at fault.");
+      "when it cannot be executed; 2 when these arguments are at fault. With a job: "
+      "docs/outcome.md.");
   init->add_flag("--microvm", options->microvm,
                  "Is the first process of a kernel; settings come from its command line");
-  init->callback([options, &exit_code] {
-    if (options->microvm == !options->command.empty())
-      throw CLI::ValidationError(options->microvm
-                                     ? "--microvm takes its command from the kernel command line"
-                                     : "COMMAND is missing");
-    exit_code = options->microvm ? runMicrovm() : runPlain(*options);
+  addJobOptions(*init, *options);
+  init->callback([options, init, &exit_code] {
+    checkForms(*init, *options);
+    exit_code = options->microvm                    ? runMicrovm()
+                : options->request.job_file.empty() ? runPlain(*options)
+                                                    : runJob(*options);
   });
 }
 

@@ -8,6 +8,13 @@
 namespace warder::cli {
 namespace {
 
+init::Place wallsOf(const Plan& plan) {
+  init::Place place;
+  place.one_id = plan.one_id;
+  place.landlock_abi = launch::landlockAbi();
+  return place;
+}
+
 namespace json = base::json;
 
 constexpr std::size_t kNameWidth = 16;
@@ -195,7 +202,7 @@ std::string planText(const Plan& plan) {
   table.row("grace", base::printDuration(job.limits.grace));
   addResults(job.results, table);
   table.rows("enforced here", wallsOf(job, plan.one_id));
-  table.rows("missing here", init::missingWalls(plan.one_id, launch::landlockAbi()));
+  table.rows("missing here", init::missingWalls(wallsOf(plan)));
   return table.text();
 }
 
@@ -221,7 +228,7 @@ json::object planJson(const Plan& plan) {
       {"results", resultsJson(job.results)},
       {"mechanism", "netns"},
       {"enforced", toArray(wallsOf(job, plan.one_id))},
-      {"walls_missing", toArray(init::missingWalls(plan.one_id, launch::landlockAbi()))}};
+      {"walls_missing", toArray(init::missingWalls(wallsOf(plan)))}};
 }
 
 }  // namespace warder::cli

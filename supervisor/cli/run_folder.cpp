@@ -89,9 +89,10 @@ Result<std::string> makeRunFolder(const std::string& spool, const std::string& r
   if (failure)
     return Error{Kind::Kernel, "cannot make the spool folder " + folder, failure.value()};
   // The spool's group comes first, so that files made below inherit it.
-  if (::geteuid() == 0 && ::chown(folder.c_str(), launch::kScribeUid, launch::kSpoolGid) != 0)
+  if (launch::mayChangeIds() && ::chown(folder.c_str(), launch::kScribeUid, launch::kSpoolGid) != 0)
     return kernelError("cannot give " + folder + " to the scribe");
-  if (::chmod(folder.c_str(), 02750) != 0) return kernelError("cannot set the mode of " + folder);
+  const mode_t mode = job.agent.root == "/" ? 02751 : 02750;
+  if (::chmod(folder.c_str(), mode) != 0) return kernelError("cannot set the mode of " + folder);
   const json::object identity = {{"run_id", run_id},
                                  {"attempt", 1},
                                  {"created", base::timestamp(std::chrono::system_clock::now())},

@@ -17,6 +17,8 @@ std::string defaultSpool();
 /// Makes SPOOL/RUN_ID with run.json, delivery.json (the sinks, never their tokens) and the folders
 /// that init mounts on. As root it belongs to the scribe's own user.
 /// Errors name the folder.
+/// In place the agent's user may pass through it (not look): the harvest, which has that user,
+/// works in a folder below.
 base::Result<std::string> makeRunFolder(const std::string& spool, const std::string& run_id,
                                         const job::JobSpec& job);
 

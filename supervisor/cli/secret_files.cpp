@@ -1,7 +1,6 @@
 #include "supervisor/cli/secret_files.h"
 
 #include <fcntl.h>
-#include <unistd.h>
 
 #include <chrono>
 
@@ -22,7 +21,7 @@ base::Status checkFile(const job::SecretSpec& secret, const std::string& path) {
   start.stage = "secret-check";
   start.config = {{"names", {secret.name}}, {"providers", {secret.provider}}};
   start.extra_fds = {file->get()};
-  start.service = ::geteuid() == 0;  // an ordinary user has nothing to give up
+  start.service = launch::mayChangeIds();  // an ordinary user has nothing to give up
   start.uid = start.gid = launch::kBrokerUid;
   auto stage = launch::startStage(start);
   if (!stage) return stage.error();

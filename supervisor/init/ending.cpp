@@ -24,7 +24,24 @@ void Supervisor::requestStop(const std::string& by, const json::object& details)
   phase_ = Phase::Stopping;
   ::kill(agent_, job_.agent.stop_signal);
   ::kill(agent_, SIGCONT);  // a stopped process acts on its signals only when it goes on
-  after(job_.limits.grace, [this] { killAgent(); });
+  const auto grace = budget_.forAgent(job_.limits.grace, std::chrono::steady_clock::now());
+  after(grace, [this] { killAgent(); });
+}
+
+/// A second request means: do not wait any longer for what can be cut short.
+void Supervisor::stopAgain() {
+  switch (phase_) {
+    case Phase::Stopping:
+    case Phase::Leftovers:
+      return killAgent();
+    case Phase::Harvest:
+      if (harvest_ > 0) ::kill(harvest_, SIGKILL);  // what was read by then is kept
+      return;
+    case Phase::Delivering:
+      return finish(false);  // the spool keeps it
+    default:
+      return;
+  }
 }
 
 void Supervisor::killAgent() {
@@ -52,7 +69,8 @@ void Supervisor::agentEnded(const watch::Ended& ended) {
 void Supervisor::endLeftovers() {
   phase_ = Phase::Leftovers;
   terminated_ += signalDescendants(SIGTERM, ownStages());
-  after(job_.limits.grace, [this] {
+  const auto grace = budget_.forLeftovers(job_.limits.grace, std::chrono::steady_clock::now());
+  after(grace, [this] {
     killAgent();
     leftoversStep();
   });
@@ -88,7 +106,7 @@ void Supervisor::giveUpAfter(std::chrono::milliseconds limit, const std::string&
 
 void Supervisor::startHarvest() {
   const bool wanted = job_.results.patch || !job_.results.artifacts.empty();
-  if (!wanted || !scribe_.link || !network_.network_namespace || spool_lost_) return close();
+  if (!wanted || !scribe_.link || !box_made_ || spool_lost_) return close();
   auto stream = base::makePipe();
   if (!stream) return close();
   scribe_.link->send({{"harvest", true}, {"max_size", job_.results.max_size}},
@@ -100,7 +118,7 @@ void Supervisor::startHarvest() {
     giveUpAfter(kClosingLimit, "read the harvest");
     return;  // the stream closes with `stream`, and the scribe says `harvested`
   }
-  after(kHarvestLimit, [this] {
+  after(budget_.forHarvest(kHarvestLimit, std::chrono::steady_clock::now()), [this] {
     if (harvest_ > 0) ::kill(harvest_, SIGKILL);
     giveUpAfter(kClosingLimit, "read the harvest");
   });
@@ -110,6 +128,7 @@ void Supervisor::startHarvest() {
 void Supervisor::harvestEnded() {
   if (phase_ == Phase::Baseline) {
     step_.cancel();
+    if (auto back = lendHarvestFolder(false); !back) return setupFailed("baseline", back.error());
     return startAgent();
   }
   if (phase_ == Phase::Harvest && harvested_ && harvest_ < 0) close();
@@ -127,9 +146,12 @@ void Supervisor::deliver() {
   step_.cancel();
   if (job_.results.to.empty()) return finish(true);
   if (!courier_.link) return finish(false);
-  courier_.link->send({{"finishing", {{"deadline_ms", job_.results.deliver_within.count()}}}});
+  const auto limit =
+      budget_.forDelivery(job_.results.deliver_within, std::chrono::steady_clock::now());
+  courier_.link->send({{"finishing", {{"deadline_ms", limit.count()}}}});
   // The courier keeps its own deadline; this one is for a courier that does not.
-  after(job_.results.deliver_within + kStartLimit, [this] { finish(false); });
+  const auto longest = job_.results.deliver_within + kCourierSlack;
+  after(budget_.forDelivery(longest, std::chrono::steady_clock::now()), [this] { finish(false); });
 }
 
 void Supervisor::finish(bool delivered) {

@@ -1,5 +1,6 @@
 // What `warder run` tells init at its start.
 #pragma once
+#include <chrono>
 #include <map>
 #include <string>
 #include <vector>
@@ -10,6 +11,9 @@ namespace warder::init {
 
 struct InitConfig {
   std::string run_id;
+  /// Who made the box: "run" (warder run: namespaces and a root of our own), or in place
+  /// "container" and "microvm".
+  std::string engine = "run";
   int attempt = 1;
   std::string run_dir;   // SPOOL/RUN_ID
   std::string job_file;  // read again by init; its digest must still be `job_digest`
@@ -20,6 +24,12 @@ struct InitConfig {
   bool one_id = false;               // only the caller's own uid is mapped in this box
   std::vector<int> secret_fds;       // in the order of JobSpec::secrets, unread
   std::vector<int> token_fds;        // in the order of ResultsSpec::to, unread
+  /// After a signal to stop, whoever sent it kills everything so much later (docker stop: 10 s);
+  /// 0: nobody does.
+  std::chrono::milliseconds stop_within{0};
+  std::string agent_cgroup;  // folder of a cgroup v2 that is ours to put the agent in; may be empty
+
+  bool inPlace() const { return engine != "run"; }
 };
 
 base::json::object toJson(const InitConfig& config);

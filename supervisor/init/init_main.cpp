@@ -25,7 +25,12 @@ int initMain() {
   }
   try {
     boost::asio::io_context context(1);
-    return Supervisor(context, initConfigFromJson(*config)).run();
+    StageLink::Handlers handlers;
+    handlers.message = [](const base::json::object&) {};
+    handlers.closed = [] {};  // nobody looks any more; PDEATHSIG tells when `warder run` died
+    StageLink viewer(context, base::UniqueFd(base::kControlFd), handlers);
+    const auto offer = [&viewer](const base::json::object& message) { viewer.offer(message); };
+    return Supervisor(context, initConfigFromJson(*config), offer).run();
   } catch (const std::exception& error) {
     base::log(base::Level::Error, std::string("init: ") + error.what());
     return kInternal;

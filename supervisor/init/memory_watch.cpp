@@ -30,6 +30,7 @@ void MemoryWatch::look() {
     probe_.reset();
     return;
   }
+  latest_ = *sample;
   for (const auto& crossed : marks_.step(*sample))
     emit_({"memory.warning",
            {{"mark_percent", crossed.percent},

@@ -18,6 +18,8 @@ class MemoryWatch {
   void start();
   /// Tells memory.oom if the kernel killed since start, and memory.summary.
   void finish();
+  /// The last look; nullopt before the first and where memory is not watched.
+  const std::optional<watch::MemorySample>& latest() const { return latest_; }
 
  private:
   void look();
@@ -27,6 +29,7 @@ class MemoryWatch {
   watch::MarkTracker marks_;
   base::Emit emit_;
   std::optional<watch::MemoryProbe> probe_;
+  std::optional<watch::MemorySample> latest_;
   std::uint64_t kills_told_ = 0;
 };
 

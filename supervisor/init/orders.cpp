@@ -3,9 +3,11 @@
 #include "policies/explain.h"
 #include "policies/policy_reader.h"
 #include "secrets/grant_plan.h"
+#include "supervisor/init/in_place.h"
 #include "supervisor/init/tokens.h"
 #include "supervisor/job/executable.h"
 #include "supervisor/job/job_files.h"
+#include "supervisor/launch/agent_network.h"
 #include "supervisor/launch/confine.h"
 
 namespace warder::init {
@@ -80,6 +82,7 @@ Result<Orders> readOrdersAgain(const InitConfig& config) {
   overrides.workspace = config.workspace;
   overrides.rootfs = config.rootfs;
   overrides.command = config.command;
+  if (config.inPlace()) setInPlace(overrides);
   Orders orders = readOrders(config.job_file, overrides, Reader::Later);
   if (!orders.faults.empty()) return Error{Kind::Config, base::render(orders.faults.front())};
   if (orders.job.digest != config.job_digest)
@@ -103,21 +106,40 @@ json::array repeatWords(const std::vector<std::string>& words) {
   return repeated;
 }
 
-std::vector<std::string> missingWalls(bool one_id, int landlock_abi) {
+Place placeOf(const InitConfig& config) {
+  Place place;
+  place.in_place = config.inPlace();
+  place.one_id = config.one_id;
+  place.own_network = !config.inPlace() || launch::mayMakeNetworks();
+  place.landlock_abi = launch::landlockAbi();
+  return place;
+}
+
+std::vector<std::string> missingWalls(const Place& place) {
   std::vector<std::string> missing;
-  if (landlock_abi < launch::kSignalScopeAbi)
+  if (!place.own_network)
+    missing.push_back(
+        "the agent shares this container's network (mechanism advisory): the policy binds only "
+        "what goes through the broker");
+  if (place.in_place)
+    missing.push_back(
+        "the agent sees the whole file system of this container; only owners and modes of files "
+        "keep it from what is not its own");
+  if (place.landlock_abi < launch::kSignalScopeAbi)
     missing.push_back(
         "this kernel's Landlock cannot keep the agent's signals and abstract sockets to itself; "
-        "user "
-        "ids and namespaces alone do (Linux 6.12 has it)");
-  if (!one_id) return missing;
-  missing.insert(
-      missing.end(),
-      {"the agent and its supervisor share one user id of this machine; between them stand a user "
-       "namespace, undumpable processes and a Landlock signal scope",
-       "the broker, the scribe and the courier share that user id too, and the agent can change "
-       "their scheduling",
-       "the agent keeps the supplementary groups of whoever started the run"});
+        "user ids and namespaces alone do (Linux 6.12 has it)");
+  if (!place.one_id) return missing;
+  missing.push_back(
+      std::string("the agent and its supervisor share one user id of this machine; between them "
+                  "stand ") +
+      (place.in_place ? "" : "a user namespace, ") +
+      "undumpable processes and a Landlock signal scope");
+  missing.push_back(
+      "the broker, the scribe and the courier share that user id too, and the agent can change "
+      "their scheduling" +
+      std::string(place.in_place ? " and the files of the run" : ""));
+  missing.push_back("the agent keeps the supplementary groups of whoever started the run");
   return missing;
 }
 
@@ -134,7 +156,7 @@ json::object describeStart(const InitConfig& config, const Orders& orders) {
   return {
       {"run_id", config.run_id},
       {"attempt", config.attempt},
-      {"engine", "run"},
+      {"engine", config.engine},
       {"job", {{"file", config.job_file}, {"digest", config.job_digest}}},
       {"preset", job.agent.preset},
       {"policy",
@@ -147,8 +169,7 @@ json::object describeStart(const InitConfig& config, const Orders& orders) {
       {"secrets", std::move(secrets)},
       {"limits", std::move(limits)},
       {"memory", {{"warn_at_percent", json::value_from(job.memory.warn_at_percent)}}},
-      {"mechanism", "netns"},
-      {"walls_missing", repeatWords(missingWalls(config.one_id, launch::landlockAbi()))}};
+      {"walls_missing", repeatWords(missingWalls(placeOf(config)))}};
 }
 
 }  // namespace warder::init

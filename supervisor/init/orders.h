@@ -35,7 +35,16 @@ base::json::object describeStart(const InitConfig& config, const Orders& orders)
 /// is cut ends in "…", what is left out is counted in a last word. Pure.
 base::json::array repeatWords(const std::vector<std::string>& words);
 
-/// What stands between agent and supervisor elsewhere but not in this box; one sentence each.
-std::vector<std::string> missingWalls(bool one_id, int landlock_abi);
+/// What decides which walls stand.
+struct Place {
+  bool in_place = false;    // no root of the agent's own
+  bool one_id = false;      // no other user id can be used
+  bool own_network = true;  // the agent has a network of its own
+  int landlock_abi = 0;
+};
+Place placeOf(const InitConfig& config);
+
+/// What stands between agent and supervisor elsewhere but not in this box; one sentence each. Pure.
+std::vector<std::string> missingWalls(const Place& place);
 
 }  // namespace warder::init

@@ -4,12 +4,15 @@
 
 #include "secrets/grant_plan.h"
 #include "supervisor/base/log.h"
+#include "supervisor/init/in_place.h"
 #include "supervisor/init/supervisor.h"
 #include "supervisor/init/tokens.h"
 #include "supervisor/launch/box_root.h"
 #include "supervisor/launch/confine.h"
+#include "supervisor/launch/inherited_environment.h"
 #include "supervisor/launch/namespaces.h"
-#include "supervisor/watch/signals.h"
+
+extern char** environ;
 
 namespace warder::init {
 
@@ -56,6 +59,12 @@ class LentFiles {
   std::vector<base::UniqueFd> files_;  // open until the stage has its own
 };
 
+std::vector<std::string> processEnvironment() {
+  std::vector<std::string> all;
+  for (char** variable = environ; *variable != nullptr; ++variable) all.emplace_back(*variable);
+  return all;
+}
+
 /// The service's own id, or 0 (keep ours) where only one id can be used.
 uid_t serviceUid(bool one_id, uid_t uid) {
   return one_id ? 0 : uid;
@@ -63,7 +72,8 @@ uid_t serviceUid(bool one_id, uid_t uid) {
 }  // namespace
 
 Status Supervisor::startScribe() {
-  if (auto prepared = launch::prepareBox(kHostName); !prepared) return prepared;
+  if (!config_.inPlace())
+    if (auto prepared = launch::prepareBox(kHostName); !prepared) return prepared;
   auto folder = base::openFile(config_.run_dir, O_RDONLY | O_DIRECTORY);
   if (!folder) return folder.error();
   run_folder_ = std::move(*folder);
@@ -87,12 +97,30 @@ Status Supervisor::readOrders() {
   if (!orders) return orders.error();
   orders_ = std::move(*orders);
   facts_.run_id = config_.run_id;
-  facts_.root = config_.run_dir + "/root";
+  if (!config_.inPlace()) facts_.root = config_.run_dir + "/root";
   facts_.one_id = config_.one_id;
   facts_.executable = orders_.executable;
   auto emit = [this](base::Event event) { record(std::move(event)); };
   memory_ = std::make_unique<MemoryWatch>(context_, job_.memory.warn_at_percent, emit);
+  status_.marks = job_.memory.warn_at_percent;
   return {};
+}
+
+/// For `warder status` and `warder cancel`. A run that cannot be asked is still a run.
+void Supervisor::openControl() {
+  ControlDoor::Handlers handlers;
+  handlers.status = [this] { return statusJson(); };
+  handlers.cancel = [this](const std::string& by) {
+    if (phase_ >= Phase::Stopping) return stopAgain();
+    requestStop("cancel", {{"who", by}});
+  };
+  handlers.may_control = mayControl;
+  auto door = ControlDoor::open(context_, config_.run_dir, handlers);
+  if (door) control_ = std::move(*door);
+  if (!door)
+    record({"preflight.warning",
+            {{"sentence",
+              "warder status and warder cancel cannot ask this run: " + door.error().sentence()}}});
 }
 
 void Supervisor::recordStart() {
@@ -138,25 +166,53 @@ void Supervisor::buildBox() {
   phase_ = Phase::Baseline;
   step_.cancel();
   startCourier();
-  if (auto made = makeNetworkAndBroker(); !made) return setupFailed("broker", made.error());
-  if (auto made = makeRoot(); !made) return setupFailed("box", made.error());
+  auto network = makeNetwork();
+  if (!network) return setupFailed("network", network.error());
+  if (auto started = startBroker(); !started) return setupFailed("broker", started.error());
+  auto made = config_.inPlace() ? preparePlace() : makeRoot();
+  if (!made) return setupFailed("box", made.error());
+  box_made_ = true;
   json::array doors;
   for (const auto& door : facts_.doors)
     doors.push_back({{"grant", door.secret}, {"url", door.url}});
-  record({"box.ready", {{"mechanism", "netns"}, {"doors", std::move(doors)}}});
+  record({"box.ready", {{"mechanism", mechanism_}, {"doors", std::move(doors)}}});
   if (job_.results.patch)
     startBaseline();
   else
     startAgent();
 }
 
-Status Supervisor::makeNetworkAndBroker() {
+/// A network of the agent's own where that can be had. Where it cannot, the policy does not bind
+/// what goes past the broker: only a policy that says so lets the run start.
+Status Supervisor::makeNetwork() {
   std::vector<std::uint16_t> ports;
   for (std::size_t i = 0; i < job_.secrets.size(); ++i)
     ports.push_back(static_cast<std::uint16_t>(launch::kFirstDoorPort + i));
-  auto network = launch::makeAgentNetwork(ports);
-  if (!network) return network.error();
-  network_ = std::move(*network);
+  Error why{Kind::Kernel, "it takes CAP_SYS_ADMIN and CAP_NET_ADMIN"};
+  if (!config_.inPlace() || launch::mayMakeNetworks()) {
+    auto network = launch::makeAgentNetwork(ports);
+    if (network) network_ = std::move(*network);
+    if (network) return {};
+    if (!config_.inPlace()) return network.error();
+    why = network.error();
+  }
+  if (!orders_.policy.allow_degraded)
+    return Error{Kind::Config,
+                 "the agent cannot have a network of its own here (" + why.sentence() +
+                     "), so that it could walk around the policy; give the container what is "
+                     "missing, or say allow_degraded: true in the policy"};
+  auto here = launch::listenHere(ports.size());
+  if (!here) return here.error();
+  network_ = std::move(*here);
+  mechanism_ = "advisory";
+  record({"preflight.warning",
+          {{"sentence",
+            "mechanism advisory (allow_degraded): the agent shares this container's network; " +
+                why.sentence()}}});
+  return {};
+}
+
+Status Supervisor::startBroker() {
   if (job_.secrets.empty()) return {};
 
   secrets::BrokerConfig broker;
@@ -172,7 +228,7 @@ Status Supervisor::makeNetworkAndBroker() {
   int number = base::kFirstExtraFd;
   for (std::size_t i = 0; i < broker.grants.size(); ++i) {
     auto& grant = broker.grants[i];
-    facts_.doors.push_back({grant.name, secrets::doorUrl(ports[i]), grant.placeholder});
+    facts_.doors.push_back({grant.name, secrets::doorUrl(network_.ports[i]), grant.placeholder});
     grant.secret_fd = number++;
     start.extra_fds.push_back(config_.secret_fds.at(i));
     for (const auto& listener : network_.listeners[i]) {
@@ -199,6 +255,29 @@ Status Supervisor::makeNetworkAndBroker() {
   return {};
 }
 
+/// What a place that somebody else made has, and what it lacks.
+Status Supervisor::preparePlace() {
+  for (const auto& sentence : lookAtPlace())
+    record({"preflight.warning", {{"sentence", sentence}}});
+  facts_.workspace = job_.agent.workspace;
+  auto home = findHome(job_.agent.user, config_.run_id);
+  if (!home) return home.error();
+  facts_.home = std::move(*home);
+  const auto environment = processEnvironment();
+  const auto sifted = launch::siftEnvironment(environment, job::secretVariables(job_));
+  facts_.inherited = sifted.passed;
+  for (const auto& name : sifted.held_back)
+    record({"preflight.warning",
+            {{"sentence", "the agent does not get " + name +
+                              ", whose name speaks of a credential; if it shall, write it into "
+                              "agent.env"}}});
+  if (config_.agent_cgroup.empty()) return {};
+  auto cgroup = base::openFile(config_.agent_cgroup + "/cgroup.procs", O_WRONLY);
+  if (!cgroup) return cgroup.error();
+  agent_cgroup_ = std::move(*cgroup);
+  return {};
+}
+
 Status Supervisor::makeRoot() {
   launch::BoxRoot box;
   box.mount_point = facts_.root;
@@ -214,96 +293,6 @@ Status Supervisor::makeRoot() {
   box.can_map_owner = !config_.one_id;
   box.host_name = kHostName;
   return launch::buildBoxRoot(box);
-}
-
-void Supervisor::startBaseline() {
-  if (auto started = runHarvestStage("baseline", -1); !started)
-    return setupFailed("baseline", started.error());
-  after(kBaselineLimit, [this] {
-    if (harvest_ > 0) ::kill(harvest_, SIGKILL);
-  });
-}
-
-Status Supervisor::runHarvestStage(const std::string& mode, int stream) {
-  const std::string folder = config_.run_dir + "/harvest";
-  if (!config_.one_id && ::chown(folder.c_str(), job_.agent.user.uid, job_.agent.user.gid) != 0)
-    return base::kernelError("cannot prepare the harvest's folder");
-  json::array globs;
-  for (const auto& glob : job_.results.artifacts) globs.emplace_back(glob);
-  const json::object harvest = {{"mode", mode},
-                                {"workspace", job::kWorkspaceInBox},
-                                {"private_dir", launch::kPrivateInBox},
-                                {"artifacts", std::move(globs)},
-                                {"patch", job_.results.patch},
-                                {"max_size", job_.results.max_size},
-                                {"deadline_ms", kHarvestLimit.count()},
-                                {"stream_fd", base::kFirstExtraFd}};
-  auto config = base::sealedText("harvest", json::serialize(harvest));
-  if (!config) return config.error();
-  auto nothing = base::openFile("/dev/null", O_RDWR);
-  if (!nothing) return nothing.error();
-  launch::ExecPlan plan = launch::planHarvest(job_, facts_, folder);
-  const int first = base::kFirstExtraFd;
-  plan.fds = {first, -1, -1, first + 1, first + 2, first + 3};
-  StageStart start{"exec", launch::toJson(plan), {}, 0, 0, false};
-  start.extra_fds = {nothing->get(), network_.network_namespace.get(), config->get(),
-                     stream < 0 ? nothing->get() : stream};
-  auto stage = launch::startStage(start);
-  if (!stage) return stage.error();
-  harvest_ = stage->pid;
-  StageLink::Handlers handlers;
-  handlers.message = [](const json::object& message) {
-    if (message.contains("failed"))
-      base::log(base::Level::Error, "harvest: " + json::serialize(message));
-  };
-  handlers.closed = [] {};
-  harvest_link_ = std::make_unique<StageLink>(context_, std::move(stage->control), handlers);
-  return {};
-}
-
-void Supervisor::startAgent() {
-  launch::ExecPlan plan = launch::planAgent(job_, facts_);
-  const int first = base::kFirstExtraFd;
-  plan.fds = {first, first + 1, first + 2, first + 3, -1, -1};
-  auto output = base::makePipe();
-  auto errors = base::makePipe();
-  // The prompt is a file at its end of file, or there is nothing to read at all (BC-044).
-  auto input = job_.agent.prompt_by == job::PromptBy::Stdin
-                   ? base::sealedText("prompt", job_.agent.prompt)
-                   : base::openFile("/dev/null", O_RDONLY);
-  if (!output || !errors || !input)
-    return setupFailed("agent", Error{Kind::Kernel, "cannot make the agent's streams"});
-  StageStart start{"exec", launch::toJson(plan), {}, 0, 0, false};
-  start.extra_fds = {input->get(), output->write.get(), errors->write.get(),
-                     network_.network_namespace.get()};
-  scribe_.link->send({{"output", "stdout"}}, {output->read.get()});
-  scribe_.link->send({{"output", "stderr"}}, {errors->read.get()});
-  auto stage = launch::startStage(start);
-  if (!stage) return setupFailed("agent", stage.error());
-  agent_ = stage->pid;
-  // The control socket closes at exec: silence is success.
-  auto word = launch::awaitMessage(stage->control.get(), kStartLimit);
-  if (word || word.error().kind != Kind::Peer) {
-    const Error failure = word ? launch::saidFailure(word->body) : word.error();
-    ::kill(agent_, SIGKILL);
-    agent_ = -1;
-    return setupFailed("agent", failure);
-  }
-  phase_ = Phase::Running;
-  agent_started_ = std::chrono::steady_clock::now();
-  record(
-      {"agent.started",
-       {{"pid", agent_}, {"argv", repeatWords(plan.argv)}, {"uid", plan.uid}, {"gid", plan.gid}}});
-  memory_->start();
-  if (!job_.limits.wall) return;
-  wall_.expires_after(*job_.limits.wall);
-  wall_.async_wait([this](const boost::system::error_code& failure) {
-    if (failure || phase_ != Phase::Running) return;
-    record({"limit.reached",
-            {{"limit", "wall"}, {"value_ms", job_.limits.wall->count()}},
-            Durability::Outcome});
-    requestStop("limit", {{"limit", "wall"}});
-  });
 }
 
 void Supervisor::setupFailed(const std::string& step, const Error& error) {

@@ -12,18 +12,24 @@ using base::Durability;
 using base::Event;
 namespace json = base::json;
 
-Supervisor::Supervisor(boost::asio::io_context& context, InitConfig config)
+namespace {
+constexpr std::chrono::milliseconds kStatusEvery{500};
+
+constexpr const char* kPhaseNames[] = {"starting", "baseline",   "running",
+                                       "stopping", "leftovers",  "harvest",
+                                       "closing",  "delivering", "done"};
+}  // namespace
+
+Supervisor::Supervisor(boost::asio::io_context& context, InitConfig config, Viewer viewer)
     : context_(context),
       config_(std::move(config)),
+      viewer_(std::move(viewer)),
       signals_(context),
       wall_(context),
-      step_(context) {}
+      step_(context),
+      told_(context) {}
 
 int Supervisor::run() {
-  StageLink::Handlers viewer;
-  viewer.message = [](const json::object&) {};
-  viewer.closed = [] {};  // nobody looks any more; PDEATHSIG tells when `warder run` died
-  viewer_ = std::make_unique<StageLink>(context_, base::UniqueFd(base::kControlFd), viewer);
   listenForSignals();
   if (auto started = startScribe(); !started) {
     base::log(base::Level::Error, started.error().sentence());
@@ -35,6 +41,8 @@ int Supervisor::run() {
   } else {
     recordStart();
   }
+  openControl();
+  tellStatus();
   context_.run();
   return exit_code_;
 }
@@ -47,9 +55,33 @@ void Supervisor::record(Event event, int token) {
     body["event"] = base::toMessage(event);
   }
   fold_.add(event);
-  viewer_->offer(body);
+  show(body);
   if (token != 0) body["token"] = token;
   if (scribe_.link) scribe_.link->send(std::move(body));
+}
+
+void Supervisor::show(const json::object& body) {
+  addEvent(status_, base::eventFromMessage(body.at("event").as_object()));
+  viewer_(body);
+}
+
+json::object Supervisor::statusJson() {
+  using std::chrono::duration_cast, std::chrono::milliseconds, std::chrono::steady_clock;
+  status_.phase = kPhaseNames[static_cast<int>(phase_)];
+  status_.elapsed_ms = duration_cast<milliseconds>(steady_clock::now() - started_).count();
+  if (memory_)
+    if (const auto sample = memory_->latest())
+      setMemory(status_, {sample->used_bytes, sample->limit_bytes,
+                          std::string(watch::nameOf(sample->source)), 0});
+  return toJson(status_);
+}
+
+void Supervisor::tellStatus() {
+  viewer_({{"status", statusJson()}});
+  told_.expires_after(kStatusEvery);
+  told_.async_wait([this](const boost::system::error_code& failure) {
+    if (!failure) tellStatus();
+  });
 }
 
 void Supervisor::listenForSignals() {
@@ -77,8 +109,10 @@ void Supervisor::onSignal(int number) {
     case SIGTERM:
     case SIGINT:
     case SIGQUIT:
-      // A second one means: do not wait any longer.
-      if (phase_ == Phase::Stopping || phase_ == Phase::Leftovers) return killAgent();
+      if (phase_ >= Phase::Stopping) return stopAgain();
+      budget_ = config_.stop_within.count() == 0
+                    ? StopBudget()
+                    : StopBudget(std::chrono::steady_clock::now(), config_.stop_within);
       return requestStop("signal", {{"signal", watch::signalName(number)}});
     default:
       // Everything else is the agent's to judge, as under any init.
@@ -146,7 +180,7 @@ void Supervisor::onScribe(const json::object& message) {
     }
   } else if (const auto* authored = message.if_contains("authored")) {
     fold_.add(base::eventFromMessage(authored->as_object()));
-    viewer_->offer({{"event", *authored}});
+    show({{"event", *authored}});
   } else if (message.contains("outputs_closed")) {
     if (phase_ == Phase::Harvest) startHarvest();
   } else if (message.contains("harvested")) {
@@ -179,7 +213,7 @@ void Supervisor::onCourier(const json::object& message) {
     // The journal is closed once the outcome is in it; later trouble is for the log.
     Event told = base::eventFromMessage(event->as_object());
     if (phase_ < Phase::Closing) return record(std::move(told));
-    viewer_->offer({{"event", *event}});
+    show({{"event", *event}});
   } else if (const auto* delivered = message.if_contains("delivered")) {
     if (!scribe_.link) return finish(true);
     scribe_.link->send({{"receipt", *delivered}});

@@ -14,10 +14,13 @@
 #include <string>
 #include <vector>
 
+#include "supervisor/init/control_door.h"
 #include "supervisor/init/init_config.h"
 #include "supervisor/init/memory_watch.h"
 #include "supervisor/init/orders.h"
+#include "supervisor/init/run_status.h"
 #include "supervisor/init/stage_link.h"
+#include "supervisor/init/stop_budget.h"
 #include "supervisor/launch/agent_network.h"
 #include "supervisor/launch/planner.h"
 #include "supervisor/launch/spawner.h"
@@ -28,7 +31,11 @@ namespace warder::init {
 
 class Supervisor {
  public:
-  Supervisor(boost::asio::io_context& context, InitConfig config);
+  /// Who watches the run gets {"event": …} for each event and {"status": …} (run_status.h) twice a
+  /// second; must not block.
+  using Viewer = std::function<void(const base::json::object&)>;
+
+  Supervisor(boost::asio::io_context& context, InitConfig config, Viewer viewer);
 
   /// Conducts the run to its end; returns the exit code of the box.
   int run();
@@ -54,18 +61,28 @@ class Supervisor {
 
   // setup.cpp
   base::Status startScribe();
+  void openControl();
   base::Status readOrders();
   void recordStart();
   void startCourier();
   void buildBox();
-  base::Status makeNetworkAndBroker();
+  base::Status makeNetwork();
+  base::Status startBroker();
+  base::Status preparePlace();
   base::Status makeRoot();
+  void setupFailed(const std::string& step, const base::Error& error);
+
+  // workload.cpp
   void startBaseline();
   void startAgent();
-  void setupFailed(const std::string& step, const base::Error& error);
+  base::Status runHarvestStage(const std::string& mode, int stream);
+  base::Status lendHarvestFolder(bool lend);
+  int networkFd(int number) const;
+  int networkOr(int otherwise) const;
 
   // ending.cpp
   void requestStop(const std::string& by, const base::json::object& details);
+  void stopAgain();
   void killAgent();
   void agentEnded(const watch::Ended& ended);
   void endLeftovers();
@@ -79,6 +96,9 @@ class Supervisor {
 
   // supervisor.cpp
   void record(base::Event event, int token = 0);
+  void show(const base::json::object& event);
+  base::json::object statusJson();
+  void tellStatus();
   void listenForSignals();
   void onSignals();
   void onSignal(int number);
@@ -89,7 +109,6 @@ class Supervisor {
   void onCourier(const base::json::object& message);
   Service adopt(launch::StartedStage stage, Handler handler);
   std::vector<pid_t> ownStages() const;
-  base::Status runHarvestStage(const std::string& mode, int stream);
   void after(std::chrono::milliseconds delay, std::function<void()> action);
 
   boost::asio::io_context& context_;
@@ -98,7 +117,9 @@ class Supervisor {
   const job::JobSpec& job_ = orders_.job;
   report::Fold fold_;
   Phase phase_ = Phase::Starting;
-  std::unique_ptr<StageLink> viewer_;
+  Viewer viewer_;
+  std::unique_ptr<ControlDoor> control_;
+  RunStatus status_;
   base::UniqueFd run_folder_;
   Service scribe_, broker_, courier_;
   pid_t agent_ = -1;
@@ -108,10 +129,15 @@ class Supervisor {
   launch::BoxFacts facts_;
   std::unique_ptr<MemoryWatch> memory_;
   boost::asio::posix::stream_descriptor signals_;
-  boost::asio::steady_timer wall_, step_;
+  boost::asio::steady_timer wall_, step_, told_;
+  std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
   std::chrono::steady_clock::time_point agent_started_;
+  StopBudget budget_;
+  base::UniqueFd agent_cgroup_;
+  std::string mechanism_ = "netns";
   std::size_t terminated_ = 0, killed_ = 0;
   int courier_starts_ = 0;
+  bool box_made_ = false;
   bool harvested_ = false;
   bool spool_lost_ = false;
   int exit_code_ = 16;

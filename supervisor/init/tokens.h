@@ -20,6 +20,8 @@ inline constexpr std::chrono::milliseconds kStartLimit{10'000};
 /// Reading artifacts and making the patch, on every ending.
 inline constexpr std::chrono::milliseconds kHarvestLimit{120'000};
 inline constexpr std::chrono::milliseconds kBaselineLimit{600'000};
+/// What a courier may take beyond its deadline before it is left behind.
+inline constexpr std::chrono::milliseconds kCourierSlack{5'000};
 /// Between two looks for processes that fork to escape.
 inline constexpr std::chrono::milliseconds kLookAgain{20};
 /// What the scribe may take for one duty: the start, the rest of the output, the outcome.

@@ -151,6 +151,7 @@ class Checker {
   }
 
   void checkShown(const std::string& key, const std::string& path) {
+    if (job_.agent.root == "/") return;  // in place, nothing is shown: all is there
     for (const std::string& name : {path, realPath(path)}) {
       const std::string why = whyNotShown(name);
       if (!why.empty()) return fault(key, key + ": " + why);
@@ -212,7 +213,19 @@ class Checker {
     const std::string why = whyNoLength(static_cast<std::size_t>(facts.st_size), length);
     if (!why.empty()) fault(key, named + " " + why);
     checkNotWritable(source.path, what + ": the file", key);
+    if (job_.agent.root == "/") return checkUnreadable(facts, source.path, name);
     checkHidden(source.path, what, key);
+  }
+
+  /// In place the agent sees the file too; its mode alone keeps it from reading.
+  void checkUnreadable(const struct stat& file, const std::string& path, const Name& name) {
+    const User& user = job_.agent.user;
+    if (user.uid != 0 && !canRead(file, user)) return;
+    fault(name.key, name.what + ": " + path + " can be read by the agent's uid " +
+                        std::to_string(user.uid) +
+                        (own_uid_ ? "; give it to root with mode 0400 (Kubernetes: defaultMode)"
+                                  : "; where the agent has no uid of its own, hand the secret over "
+                                    "with {env: NAME}, which the agent does not get"));
   }
 
   /// The box shows the agent two kinds of folders of the user's; a secret is in neither.
@@ -288,6 +301,12 @@ std::string whyNotHandedOver(const NamedSource& named) {
 }
 
 }  // namespace
+
+bool canRead(const struct stat& file, const User& user) {
+  if (file.st_uid == user.uid) return true;
+  if (file.st_gid == user.gid && (file.st_mode & S_IRGRP) != 0) return true;
+  return (file.st_mode & S_IROTH) != 0;
+}
 
 bool canWrite(const struct stat& file, const User& user) {
   if (file.st_uid == user.uid) return true;

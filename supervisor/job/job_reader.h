@@ -3,6 +3,7 @@
 #pragma once
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +21,11 @@ struct Overrides {
   std::string rootfs;                // likewise
   std::string results;               // likewise
   std::vector<std::string> command;  // runs instead of the agent's; gets no prompt
+  /// The job runs where it is read, in a container or a machine of its own: no box is built, the
+  /// agent sees everything under its own name, and programs are looked up in `path`.
+  bool in_place = false;
+  std::vector<std::string> path;
+  std::optional<User> user;  // whoever the agent must be, where it can be nobody else
 };
 
 /// The policy that the job asks for; the policies room reads it.

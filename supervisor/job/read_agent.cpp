@@ -201,13 +201,36 @@ void readWorkspace(YamlFields& fields, Draft& draft) {
   if (!override.empty()) agent.workspace = override;
 }
 
+/// What makes no difference where no box is built, is said and not silently left out.
+void takeInPlace(YamlFields& fields, Draft& draft) {
+  AgentSpec& agent = draft.reading.job.agent;
+  for (const char* key : {"rootfs", "read_only", "tmp_size"}) {
+    const YamlNode* node = fields.find(key);
+    if (node == nullptr) continue;
+    draft.reading.warnings.push_back(
+        {draft.faults.where(node->mark),
+         "agent." + std::string(key) +
+             " has no effect in place: the agent sees the file system of this container"});
+  }
+  agent.read_only.clear();
+  agent.root = "/";
+  if (!draft.input.overrides.path.empty()) agent.path = draft.input.overrides.path;
+  const auto& user = draft.input.overrides.user;
+  if (!user || (user->uid == agent.user.uid && user->gid == agent.user.gid)) return;
+  draft.reading.warnings.push_back(
+      {draft.reading.placeOf("agent.user"), "the agent runs as " + std::to_string(user->uid) + ":" +
+                                                std::to_string(user->gid) +
+                                                ", the only user that this container gives"});
+  agent.user = *user;
+}
+
 void readRoot(YamlFields& fields, Draft& draft) {
   AgentSpec& agent = draft.reading.job.agent;
   const YamlNode* node = fields.find("rootfs");
   draft.note("agent.rootfs", node);
   agent.root = readPath(fields, "rootfs", draft.folder, draft.faults).value_or("");
   if (!draft.input.overrides.rootfs.empty()) agent.root = draft.input.overrides.rootfs;
-  if (agent.root != "/") return;
+  if (agent.root != "/" || draft.input.overrides.in_place) return;
   agent.root.clear();
   draft.reading.faults.push_back(
       {draft.reading.placeOf("agent.rootfs"),
@@ -253,6 +276,7 @@ void readAgent(const YamlNode& node, Draft& draft) {
   if (agent.tmp_size < kLeastTmp) {
     draft.faults.add(*fields.find("tmp_size"), "agent.tmp_size is less than 1MiB");
   }
+  if (draft.input.overrides.in_place) takeInPlace(fields, draft);
   settleCommand(node, fields, draft);
   // Where the program is named: a program that is not there is told at this place.
   draft.note("agent", &node);

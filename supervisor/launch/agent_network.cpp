@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
 #include <sched.h>
@@ -12,6 +13,7 @@
 #include <optional>
 
 #include "supervisor/base/wire.h"
+#include "supervisor/launch/confine.h"
 #include "supervisor/launch/spawner.h"
 
 namespace warder::launch {
@@ -86,6 +88,13 @@ Result<UniqueFd> listenOn(const sockaddr* address, socklen_t length) {
   return socket;
 }
 
+std::uint16_t portOf(const UniqueFd& socket) {
+  sockaddr_in address{};
+  socklen_t length = sizeof address;
+  ::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&address), &length);
+  return ntohs(address.sin_port);
+}
+
 Result<std::vector<UniqueFd>> listenOnLoopback(std::uint16_t port, bool ipv6) {
   std::vector<UniqueFd> sockets;
   sockaddr_in v4{};
@@ -98,20 +107,49 @@ Result<std::vector<UniqueFd>> listenOnLoopback(std::uint16_t port, bool ipv6) {
   if (!ipv6) return sockets;
   sockaddr_in6 v6{};
   v6.sin6_family = AF_INET6;
-  v6.sin6_port = htons(port);
   v6.sin6_addr = in6addr_loopback;
+  v6.sin6_port = htons(portOf(sockets.front()));
   auto second = listenOn(reinterpret_cast<const sockaddr*>(&v6), sizeof v6);
   if (!second) return second.error();
   sockets.push_back(std::move(*second));
   return sockets;
 }
 
+bool hasIpv6() {
+  // A kernel without IPv6 has no ::1 to listen on and no way out over it either.
+  return bool(UniqueFd(::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0)));
+}
+
+/// Is ::1 there? A namespace may have version 6 switched off (net.ipv6.conf.lo.disable_ipv6).
+bool hasLoopback6() {
+  UniqueFd socket(::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in6 address{};
+  address.sin6_family = AF_INET6;
+  address.sin6_addr = in6addr_loopback;
+  return socket &&
+         ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+}
+
+Status raiseLoopback() {
+  UniqueFd socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  if (!socket) return kernelError("cannot make a socket");
+  ifreq request{};
+  std::strcpy(request.ifr_name, "lo");
+  if (::ioctl(socket.get(), SIOCGIFFLAGS, &request) == 0 && (request.ifr_flags & IFF_UP) != 0)
+    return {};
+  auto up = bringLoopbackUp();
+  if (!up)
+    return up.error().during(
+        "the loopback interface is down, so that nothing could reach the broker; it takes "
+        "CAP_NET_ADMIN or whoever made this network to raise it");
+  return {};
+}
+
 Result<std::vector<UniqueFd>> buildNetwork(const std::vector<std::uint16_t>& ports) {
   if (::unshare(CLONE_NEWNET) != 0) return kernelError("cannot make a network namespace");
   if (auto up = bringLoopbackUp(); !up) return up.error();
   if (auto local = makeEveryAddressLocal(AF_INET); !local) return local.error();
-  // A kernel without IPv6 has no ::1 to listen on and no way out over it either.
-  const bool ipv6 = bool(UniqueFd(::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0)));
+  const bool ipv6 = hasIpv6();
   if (ipv6)
     if (auto local = makeEveryAddressLocal(AF_INET6); !local) return local.error();
   std::vector<UniqueFd> fds;
@@ -141,11 +179,30 @@ Result<AgentNetwork> makeAgentNetwork(const std::vector<std::uint16_t>& ports) {
     return Error{Kind::Internal, "the net stage handed over the wrong descriptors"};
   AgentNetwork network;
   network.network_namespace = std::move(fds[0]);
+  network.ports = ports;
   for (std::size_t port = 0; port < ports.size(); ++port) {
     auto& sockets = network.listeners.emplace_back();
     for (std::size_t i = 0; i < each; ++i) sockets.push_back(std::move(fds[1 + port * each + i]));
   }
   return network;
+}
+
+Result<AgentNetwork> listenHere(std::size_t doors) {
+  if (auto up = raiseLoopback(); !up) return up.error();
+  AgentNetwork network;
+  const bool ipv6 = hasLoopback6();
+  for (std::size_t i = 0; i < doors; ++i) {
+    auto sockets = listenOnLoopback(static_cast<std::uint16_t>(kFirstDoorPort + i), ipv6);
+    if (!sockets && sockets.error().system_errno == EADDRINUSE) sockets = listenOnLoopback(0, ipv6);
+    if (!sockets) return sockets.error();
+    network.ports.push_back(portOf(sockets->front()));
+    network.listeners.push_back(std::move(*sockets));
+  }
+  return network;
+}
+
+bool mayMakeNetworks() {
+  return hasCapability(CAP_SYS_ADMIN) && hasCapability(CAP_NET_ADMIN);
 }
 
 int networkMain() {

@@ -3,6 +3,7 @@
 #include <grp.h>
 #include <linux/capability.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -25,6 +26,24 @@ Status dropBoundingSet() {
   return {};
 }
 
+Status forbidDumps() {
+  const rlimit none{0, 0};
+  if (::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) return kernelError("cannot become undumpable");
+  if (::setrlimit(RLIMIT_CORE, &none) != 0) return kernelError("cannot forbid core files");
+  return {};
+}
+
+bool hasCapability(int capability) {
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {};
+  if (::syscall(SYS_capget, &header, data) != 0) return false;
+  return (data[CAP_TO_INDEX(capability)].effective & CAP_TO_MASK(capability)) != 0;
+}
+
+bool mayChangeIds() {
+  return hasCapability(CAP_SETUID) && hasCapability(CAP_SETGID) && hasCapability(CAP_CHOWN);
+}
+
 Status dropCapabilities() {
   __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
   const __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {};
@@ -38,6 +57,10 @@ Status forbidNewPrivileges() {
 }
 
 Status becomeUser(uid_t uid, gid_t gid) {
+  // Who it is already, it may be in a container without any privilege.
+  if (::getuid() == uid && ::geteuid() == uid && ::getgid() == gid && ::getegid() == gid &&
+      ::setgroups(0, nullptr) != 0)
+    return {};
   // EPERM here is the user namespace's "setgroups: deny"; where groups can be changed, root can.
   if (::setgroups(0, nullptr) != 0 && errno != EPERM)
     return kernelError("cannot drop supplementary groups");
@@ -81,7 +104,9 @@ Status scopeSignals() {
 }
 
 Status becomeService(uid_t uid, gid_t gid) {
-  if (auto dropped = dropBoundingSet(); !dropped) return dropped;
+  // A container without CAP_SETPCAP keeps its bounding set; no new privileges, no gain by it.
+  if (auto dropped = dropBoundingSet(); !dropped && dropped.error().system_errno != EPERM)
+    return dropped;
   if (uid != 0)
     if (auto became = becomeUser(uid, gid); !became) return became;
   if (auto dropped = dropCapabilities(); !dropped) return dropped;

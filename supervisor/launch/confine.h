@@ -22,8 +22,17 @@ base::Status dropBoundingSet();
 base::Status dropCapabilities();
 base::Status forbidNewPrivileges();
 
+/// Is this capability (CAP_… of linux/capability.h) effective in this process?
+bool hasCapability(int capability);
+/// Can this process become other users, so that services and agent can have ids of their own?
+bool mayChangeIds();
+
+/// Not dumpable (what /proc shows of this process belongs to root) and no core file.
+base::Status forbidDumps();
+
 /// Supplementary groups, group and user become exactly these. Where the user namespace denies
-/// setgroups (it maps one id only), the groups stay as they are.
+/// setgroups (it maps one id only), the groups stay as they are, as they do for a process without
+/// privileges that is that user already.
 base::Status becomeUser(uid_t uid, gid_t gid);
 
 /// Signals and abstract Unix sockets reach only processes of the same Landlock domain.

@@ -33,7 +33,7 @@ json::object toJson(const ExecPlan& plan) {
           {"private_to", plan.private_to},
           {"uid", plan.uid},
           {"gid", plan.gid},
-          {"nested_user_namespace", plan.nested_user_namespace},
+          {"one_id", plan.one_id},
           {"umask", plan.umask},
           {"own_stage", plan.own_stage},
           {"home", plan.home},
@@ -43,7 +43,8 @@ json::object toJson(const ExecPlan& plan) {
             {"stderr", plan.fds.standard_error},
             {"netns", plan.fds.network_namespace},
             {"stage_config", plan.fds.stage_config},
-            {"stage_extra", plan.fds.stage_extra}}}};
+            {"stage_extra", plan.fds.stage_extra},
+            {"cgroup", plan.fds.cgroup}}}};
 }
 
 ExecPlan execPlanFromJson(const json::object& object) {
@@ -56,14 +57,15 @@ ExecPlan execPlanFromJson(const json::object& object) {
   plan.private_to = text(object, "private_to");
   plan.uid = number<uid_t>(object, "uid");
   plan.gid = number<gid_t>(object, "gid");
-  plan.nested_user_namespace = object.at("nested_user_namespace").as_bool();
+  plan.one_id = object.at("one_id").as_bool();
   plan.umask = number<mode_t>(object, "umask");
   plan.own_stage = object.at("own_stage").as_bool();
   plan.home = text(object, "home");
   const auto& fds = object.at("fds").as_object();
   plan.fds = {number<int>(fds, "stdin"),        number<int>(fds, "stdout"),
               number<int>(fds, "stderr"),       number<int>(fds, "netns"),
-              number<int>(fds, "stage_config"), number<int>(fds, "stage_extra")};
+              number<int>(fds, "stage_config"), number<int>(fds, "stage_extra"),
+              number<int>(fds, "cgroup")};
   return plan;
 }
 

@@ -18,18 +18,20 @@ struct ExecFds {
   int network_namespace = -1;
   int stage_config = -1;  // with `own_stage`: becomes the stage's base::kConfigFd
   int stage_extra = -1;   // with `own_stage`: becomes base::kFirstExtraFd
+  int cgroup = -1;        // cgroup.procs of the cgroup that the program runs in
 };
 
 struct ExecPlan {
   std::vector<std::string> argv;
   std::vector<std::string> environment;  // "NAME=value"
   std::string working_directory;
-  std::string root;          // folder that becomes "/"; empty: keep the root
+  std::string root;          // folder that becomes "/"; empty: in place, the root is kept
   std::string private_from;  // a folder of this machine that only this program sees …
   std::string private_to;    // … at this place below `root`
   uid_t uid = 0;
   gid_t gid = 0;
-  bool nested_user_namespace = false;  // only one uid is mapped: take the identity in a new one
+  bool one_id = false;  // no other uid can be used: under a root of its own the identity is taken
+                        // in a new user namespace, in place it is what this process has
   mode_t umask = 022;
   bool own_stage = false;  // run this binary's stage argv[0] instead of a program of the image
   std::string home;        // tried by creating and renaming a file in it; empty: not tried

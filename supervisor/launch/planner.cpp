@@ -9,7 +9,8 @@ namespace warder::launch {
 
 namespace {
 
-constexpr const char* kPath = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin";
+constexpr const char* kHarvestPath =
+    "PATH=/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin";
 
 std::string variableName(const std::string& secret) {
   std::string name;
@@ -20,18 +21,21 @@ std::string variableName(const std::string& secret) {
   return name;
 }
 
+std::string searchPath(const job::JobSpec& job) {
+  std::string path;
+  for (const auto& folder : job.agent.path) path += (path.empty() ? "" : ":") + folder;
+  return path;
+}
+
 std::map<std::string, std::string> environmentOf(const job::JobSpec& job, const BoxFacts& facts) {
   const std::string user = job.agent.user.uid == 0 ? "root" : "agent";
-  std::map<std::string, std::string> variables = {{"PATH", kPath},
-                                                  {"HOME", job::kHomeInBox},
-                                                  {"USER", user},
-                                                  {"LOGNAME", user},
-                                                  {"SHELL", "/bin/sh"},
-                                                  {"LANG", "C.UTF-8"},
-                                                  {"TERM", "dumb"},
-                                                  {"TMPDIR", "/tmp"},
-                                                  {"PWD", job::kWorkspaceInBox},
-                                                  {"WARDER_RUN_ID", facts.run_id}};
+  std::map<std::string, std::string> variables = {
+      {"SHELL", "/bin/sh"}, {"LANG", "C.UTF-8"}, {"TERM", "dumb"}, {"TMPDIR", "/tmp"}};
+  for (const auto& [name, value] : facts.inherited) variables[name] = value;
+  const std::map<std::string, std::string> own = {
+      {"PATH", searchPath(job)}, {"HOME", facts.home},     {"USER", user},
+      {"LOGNAME", user},         {"PWD", facts.workspace}, {"WARDER_RUN_ID", facts.run_id}};
+  for (const auto& [name, value] : own) variables[name] = value;
   for (const auto& door : facts.doors) {
     variables[variableName(door.secret) + "_BASE_URL"] = door.url;
     variables[variableName(door.secret) + "_API_KEY"] = door.placeholder;
@@ -46,10 +50,10 @@ std::map<std::string, std::string> environmentOf(const job::JobSpec& job, const 
 ExecPlan planCommon(const job::JobSpec& job, const BoxFacts& facts) {
   ExecPlan plan;
   plan.root = facts.root;
-  plan.working_directory = job::kWorkspaceInBox;
+  plan.working_directory = facts.workspace;
   plan.uid = job.agent.user.uid;
   plan.gid = job.agent.user.gid;
-  plan.nested_user_namespace = facts.one_id;
+  plan.one_id = facts.one_id;
   plan.umask = job.agent.umask;
   return plan;
 }
@@ -63,7 +67,9 @@ ExecPlan planAgent(const job::JobSpec& job, const BoxFacts& facts) {
   if (job.agent.prompt_by == job::PromptBy::Argument) plan.argv.push_back(job.agent.prompt);
   for (const auto& [name, value] : environmentOf(job, facts))
     plan.environment.push_back(name + "=" + value);
-  plan.home = job::kHomeInBox;
+  // A HOME of the job's own is the one that counts.
+  const auto home = job.agent.env.find("HOME");
+  plan.home = home == job.agent.env.end() ? facts.home : home->second;
   return plan;
 }
 
@@ -71,8 +77,9 @@ ExecPlan planHarvest(const job::JobSpec& job, const BoxFacts& facts,
                      const std::string& private_folder) {
   ExecPlan plan = planCommon(job, facts);
   plan.argv = {"harvest"};
-  plan.environment = {std::string("PATH=") + kPath, "HOME=/nonexistent", "LANG=C.UTF-8"};
+  plan.environment = {kHarvestPath, "HOME=/nonexistent", "LANG=C.UTF-8"};
   plan.own_stage = true;
+  if (facts.root.empty()) return plan;  // in place it finds the folder under its own path
   plan.private_from = private_folder;
   plan.private_to = kPrivateInBox;
   return plan;

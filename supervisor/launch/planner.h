@@ -1,5 +1,6 @@
 // From a job to the plan of the agent's process. Pure.
 #pragma once
+#include <map>
 #include <string>
 #include <vector>
 
@@ -17,9 +18,12 @@ struct Door {
 
 struct BoxFacts {
   std::string run_id;
-  std::string root;        // see BoxRoot::mount_point
-  bool one_id = false;     // only the caller's own uid is mapped
-  std::string executable;  // absolute path of argv[0] in the box
+  std::string root;                              // see BoxRoot::mount_point; empty: in place
+  bool one_id = false;                           // only the caller's own uid can be used
+  std::string workspace = job::kWorkspaceInBox;  // as the agent sees it
+  std::string home = job::kHomeInBox;            // likewise
+  std::map<std::string, std::string> inherited;  // in place: the container's environment, sifted
+  std::string executable;                        // absolute path of argv[0] in the box
   std::vector<Door> doors;
 };
 

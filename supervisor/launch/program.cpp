@@ -84,8 +84,10 @@ Error whyNot(const std::string& name, const std::string& file, int reason) {
     return {Kind::NotFound,
             cannot + file + " is there, but its interpreter " + format->interpreter +
                 " is not; the image lacks it, or the program is built for another C library"};
-  if (reason == ENOEXEC && !format)
-    return {Kind::Config, cannot + file + " " + format.error().sentence()};
+  // ENOENT for a file that is there: what its first line names is not, or cannot be read.
+  if ((reason == ENOEXEC || (reason == ENOENT && there)) && !format)
+    return {reason == ENOENT ? Kind::NotFound : Kind::Config,
+            cannot + file + " " + format.error().sentence()};
   return {reason == ENOENT || reason == ENOTDIR ? Kind::NotFound : Kind::Config,
           "cannot execute " + name, reason};
 }

@@ -42,6 +42,7 @@ class ExecStage {
       Status (ExecStage::*take)();
     };
     const Step steps[] = {{"session", &ExecStage::startSession},
+                          {"cgroup", &ExecStage::enterCgroup},
                           {"network", &ExecStage::enterNetwork},
                           {"standard streams", &ExecStage::connectStreams},
                           {"root", &ExecStage::enterRoot},
@@ -77,7 +78,16 @@ class ExecStage {
     return {};
   }
 
+  Status enterCgroup() {
+    if (plan_.fds.cgroup < 0) return {};
+    // "0" is whoever writes. Source: cgroup-v2.rst, cgroup.procs.
+    auto written = base::writeAll(plan_.fds.cgroup, "0");
+    if (!written) return written.error().during("entering the agent's cgroup");
+    return {};
+  }
+
   Status enterNetwork() {
+    if (plan_.fds.network_namespace < 0) return {};  // mechanism `advisory`
     if (::setns(plan_.fds.network_namespace, CLONE_NEWNET) != 0)
       return kernelError("cannot enter the agent's network");
     return {};
@@ -118,7 +128,7 @@ class ExecStage {
   }
 
   Status nestUserNamespace() {
-    if (!plan_.nested_user_namespace) return {};
+    if (!plan_.one_id || plan_.root.empty()) return {};
     if (::unshare(CLONE_NEWUSER) != 0) return kernelError("cannot make a user namespace");
     if (auto written = writeSelf("setgroups", "deny"); !written) return written;
     const std::string uid = std::to_string(plan_.uid) + " 0 1";
@@ -132,7 +142,13 @@ class ExecStage {
     return base::writeAll(file->get(), text);
   }
 
-  Status emptyBoundingSet() { return dropBoundingSet(); }
+  /// Without CAP_SETPCAP the set stays; without privileges to gain it is an empty threat.
+  Status emptyBoundingSet() {
+    auto dropped = dropBoundingSet();
+    if (!dropped && dropped.error().system_errno == EPERM && plan_.one_id && plan_.root.empty())
+      return {};
+    return dropped;
+  }
   Status takeIdentity() { return becomeUser(plan_.uid, plan_.gid); }
 
   Status emptyCapabilities() {
@@ -143,7 +159,8 @@ class ExecStage {
   /// With one uid for all, this is the wall between the agent and its supervisor's processes.
   Status scope() {
     auto scoped = scopeSignals();
-    if (!scoped && scoped.error().kind == Kind::NotFound && !plan_.nested_user_namespace) return {};
+    const bool needed = plan_.one_id && !plan_.root.empty();
+    if (!scoped && scoped.error().kind == Kind::NotFound && !needed) return {};
     return scoped;
   }
 

@@ -7,6 +7,13 @@
 namespace warder::init {
 namespace {
 
+Place place(bool one_id, int landlock_abi) {
+  Place place;
+  place.one_id = one_id;
+  place.landlock_abi = landlock_abi;
+  return place;
+}
+
 TEST(RepeatWords, LeavesAnOrdinaryCommandAsItIs) {
   EXPECT_EQ(repeatWords({"a", "b c"}), (base::json::array{"a", "b c"}));
 }
@@ -29,13 +36,24 @@ TEST(RepeatWords, CountsWhatIsLeftOut) {
 }
 
 TEST(MissingWalls, AreNamedWhereOnlyOneIdIsMapped) {
-  EXPECT_TRUE(missingWalls(false, 6).empty());
-  EXPECT_EQ(missingWalls(true, 6).size(), 3U);
+  EXPECT_TRUE(missingWalls(place(false, 6)).empty());
+  EXPECT_EQ(missingWalls(place(true, 6)).size(), 3U);
 }
 
 TEST(MissingWalls, AreNamedWhereTheKernelCannotScopeSignals) {
-  ASSERT_EQ(missingWalls(false, 5).size(), 1U);
-  EXPECT_NE(missingWalls(false, 5)[0].find("6.12"), std::string::npos);
+  ASSERT_EQ(missingWalls(place(false, 5)).size(), 1U);
+  EXPECT_NE(missingWalls(place(false, 5))[0].find("6.12"), std::string::npos);
+}
+
+TEST(MissingWalls, NameASharedNetworkAndASharedFileSystemInPlace) {
+  Place here;
+  here.in_place = true;
+  here.landlock_abi = 6;
+  ASSERT_EQ(missingWalls(here).size(), 1U);
+  EXPECT_NE(missingWalls(here)[0].find("file system"), std::string::npos);
+  here.own_network = false;
+  ASSERT_EQ(missingWalls(here).size(), 2U);
+  EXPECT_NE(missingWalls(here)[0].find("advisory"), std::string::npos);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "supervisor/launch/box_root.h"
+#include "supervisor/launch/inherited_environment.h"
 
 namespace warder::launch {
 namespace {
@@ -66,6 +67,43 @@ TEST(Planner, NamesTheUserForAnyUid) {
   EXPECT_EQ(plan.uid, 1000680000U);
 }
 
+TEST(Planner, InPlaceKeepsTheContainersEnvironmentUnderItsOwn) {
+  auto job = someJob();
+  job.agent.path = {"/opt/bin", "/bin"};
+  auto facts = someFacts();
+  facts.root = "";
+  facts.workspace = "/src";
+  facts.home = "/home/node";
+  facts.inherited = {{"LANG", "de_DE.UTF-8"}, {"HOME", "/root"}, {"JAVA_HOME", "/jdk"}};
+  const auto plan = planAgent(job, facts);
+  for (const char* variable :
+       {"LANG=de_DE.UTF-8", "HOME=/home/node", "JAVA_HOME=/jdk", "PWD=/src", "PATH=/opt/bin:/bin"})
+    EXPECT_THAT(plan.environment, Contains(variable));
+  EXPECT_EQ(plan.working_directory, "/src");
+  EXPECT_EQ(plan.home, "/home/node");
+  EXPECT_EQ(planHarvest(job, facts, "/spool/r1/harvest").private_from, "");
+}
+
+TEST(Planner, TriesTheHomeThatTheJobNames) {
+  auto job = someJob();
+  job.agent.env["HOME"] = "/data";
+  EXPECT_EQ(planAgent(job, someFacts()).home, "/data");
+}
+
+TEST(InheritedEnvironment, HoldsBackWhatSpeaksOfACredentialAndWhatTheJobLends) {
+  const auto sifted = siftEnvironment(
+      {"PATH=/bin", "PWD=/", "GITHUB_TOKEN=x", "anthropic_api_key=x", "DB_PASSWORD=x", "MINE=lent",
+       "WARDER_SPOOL=/s", "KEYBOARD=de", "SECRETARY=y", "EMPTY=", "no equals", "=odd", "A=b=c"},
+      {"MINE"});
+  EXPECT_THAT(sifted.held_back, ElementsAre("DB_PASSWORD", "GITHUB_TOKEN", "anthropic_api_key"));
+  EXPECT_EQ(sifted.passed, (std::map<std::string, std::string>{{"PATH", "/bin"},
+                                                               {"PWD", "/"},
+                                                               {"KEYBOARD", "de"},
+                                                               {"SECRETARY", "y"},
+                                                               {"EMPTY", ""},
+                                                               {"A", "b=c"}}));
+}
+
 TEST(Planner, RunsTheExecutableThatWasFoundAndAppendsAPromptArgument) {
   auto job = someJob();
   job.agent.prompt = "do it";
@@ -90,8 +128,8 @@ TEST(Planner, HarvestHasTheAgentsIdentityButNoneOfItsEnvironment) {
 
 TEST(ExecPlan, ReadsBackWhatItWrote) {
   ExecPlan plan = planAgent(someJob(), someFacts());
-  plan.fds = {5, 6, 7, 8, 9, 10};
-  plan.nested_user_namespace = true;
+  plan.fds = {5, 6, 7, 8, 9, 10, 11};
+  plan.one_id = true;
   const ExecPlan copy = execPlanFromJson(toJson(plan));
   EXPECT_EQ(copy.argv, plan.argv);
   EXPECT_EQ(copy.environment, plan.environment);
@@ -99,9 +137,10 @@ TEST(ExecPlan, ReadsBackWhatItWrote) {
   EXPECT_EQ(copy.uid, plan.uid);
   EXPECT_EQ(copy.umask, plan.umask);
   EXPECT_EQ(copy.home, plan.home);
-  EXPECT_TRUE(copy.nested_user_namespace);
+  EXPECT_TRUE(copy.one_id);
   EXPECT_EQ(copy.fds.network_namespace, 8);
   EXPECT_EQ(copy.fds.stage_extra, 10);
+  EXPECT_EQ(copy.fds.cgroup, 11);
 }
 
 TEST(ExecPlan, RefusesAnObjectThatIsNone) {

@@ -1,0 +1,205 @@
+#include "supervisor/cli/prepared_run.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <iostream>
+
+#include "supervisor/base/event.h"
+#include "supervisor/base/log.h"
+#include "supervisor/base/wire.h"
+#include "supervisor/cli/cli.h"
+#include "supervisor/cli/machine.h"
+#include "supervisor/cli/results_target.h"
+#include "supervisor/cli/run_folder.h"
+#include "supervisor/cli/secret_files.h"
+#include "supervisor/init/in_place.h"
+#include "supervisor/init/orders.h"
+#include "supervisor/journal/scribe_protocol.h"
+#include "supervisor/report/close_interrupted.h"
+#include "supervisor/report/outcome.h"
+#include "supervisor/report/results_folder.h"
+#include "supervisor/watch/signals.h"
+
+namespace warder::cli {
+
+using base::Error;
+using base::Kind;
+using base::Result;
+using base::UniqueFd;
+namespace json = base::json;
+
+namespace {
+
+constexpr int kInternal = 16;
+constexpr int kUndelivered = 64;  // added to the exit code (docs/outcome.md)
+constexpr std::size_t kMaxReport = 16 << 20;
+
+Result<UniqueFd> openSource(const job::SecretSource& from, const MovedSecrets& moved) {
+  if (const auto* file = std::get_if<job::FileSource>(&from))
+    return base::openFile(file->path, O_RDONLY | O_NOCTTY);
+  if (const auto* given = std::get_if<job::FdSource>(&from)) {
+    if (::fcntl(given->fd, F_GETFD) < 0)
+      return Error{Kind::Config, "descriptor " + std::to_string(given->fd) + " is not open"};
+    return base::duplicate(given->fd);
+  }
+  return base::duplicate(moved.at(std::get<job::EnvSource>(from).variable));
+}
+
+/// A token is read again by each courier that is started, so it must be seekable.
+Result<UniqueFd> openToken(const job::SecretSource& from, const MovedSecrets& moved) {
+  auto source = openSource(from, moved);
+  if (!source || std::holds_alternative<job::FileSource>(from)) return source;
+  auto text = base::readAll(source->get(), 65536);
+  if (!text) return text.error();
+  return base::sealedText("token", *text);
+}
+
+base::Status openSources(PreparedRun& run, const MovedSecrets& moved) {
+  for (const auto& secret : run.job.secrets) {
+    auto opened = openSource(secret.from, moved);
+    if (!opened) return opened.error().during("secret " + secret.name);
+    run.secrets.push_back(std::move(*opened));
+  }
+  for (const auto& sink : run.job.results.to) {
+    auto token = openToken(sink.token, moved);
+    if (!token) return token.error().during("the token of " + sink.url);
+    run.tokens.push_back(std::move(*token));
+  }
+  return {};
+}
+
+base::Status makeFolders(PreparedRun& run) {
+  auto results = openResultsFolder(run.job);
+  if (!results) return results.error();
+  run.results = std::move(*results);
+  run.config.run_id = newRunId();
+  auto folder = makeRunFolder(run.request.spool, run.config.run_id, run.job);
+  if (!folder) return folder.error();
+  run.config.run_dir = std::move(*folder);
+  return {};
+}
+
+std::string sentenceOf(const json::value& report) {
+  try {
+    const auto& outcome = report.at("outcome").as_object();
+    const auto word = [&outcome](const char* key) {
+      return base::escapeForTerminal(std::string_view(outcome.at(key).as_string()));
+    };
+    std::string text = word("class") + " (" + word("reason") + "): " + word("sentence");
+    if (const auto* advice = outcome.if_contains("advice"))
+      if (advice->is_string() && !advice->as_string().empty()) text += "\nnext: " + word("advice");
+    return text;
+  } catch (const std::exception&) {
+    return "the report cannot be read";
+  }
+}
+
+/// What the agent itself ended with; nullopt when none ran.
+std::optional<int> agentsOwnCode(const json::value& report) {
+  try {
+    const auto& agent = report.at("agent").as_object();
+    if (const auto* code = agent.if_contains("code"); code != nullptr && code->is_number())
+      return code->to_number<int>();
+    if (const auto* name = agent.if_contains("signal"); name != nullptr && name->is_string())
+      return 128 + watch::signalNumber(std::string_view(name->as_string()));
+  } catch (const std::exception&) {
+  }
+  return std::nullopt;
+}
+
+/// Leaves the results, says how the run ended and where they are; returns the exit code.
+int tell(const PreparedRun& run, int exit_code) {
+  const std::string& folder = run.config.run_dir;
+  const std::string place = run.job.results.directory + "/" + run.config.run_id;
+  const auto left = report::exportResults(folder, pathOf(run.results));
+  if (!left && exit_code < kUndelivered) exit_code += kUndelivered;
+  auto text = base::readFile(folder + "/" + journal::kReportFile, kMaxReport);
+  auto report = text ? base::parseJson(*text) : Result<json::value>(text.error());
+  std::ostream& out = run.request.print_json ? std::cerr : std::cout;
+  if (report) out << sentenceOf(*report) << "\n";
+  if (left)
+    out << "results: " << place << "\n";
+  else
+    out << "the results could not be left in " << place << " (" << left.error().sentence()
+        << "); the spool has them: " << folder << "\n";
+  for (const auto& sink : run.job.results.to) {
+    if (exit_code >= kUndelivered)
+      out << "not delivered to " << sink.url << "; later: warder deliver " << folder << "\n";
+    else
+      out << "page: " << sink.url << "/runs/" << run.config.run_id << "\n";
+  }
+  if (run.request.print_json && text) std::cout << *text << (text->ends_with('\n') ? "" : "\n");
+  std::cout.flush();
+  if (run.request.passthrough_exit && report)
+    if (const auto own = agentsOwnCode(*report)) return *own;
+  return exit_code;
+}
+
+}  // namespace
+
+int refuse(const base::Faults& faults) {
+  for (const auto& fault : faults)
+    std::cerr << base::escapeForTerminal(base::render(fault)) << "\n";
+  std::cerr << "warder: nothing was started\n";
+  return kBadInput;
+}
+
+int refuse(const Error& error) {
+  return refuse(base::Faults{{"", error.sentence()}});
+}
+
+std::optional<PreparedRun> prepareRun(RunRequest request) {
+  const auto refused = [](const auto& why) {
+    refuse(why);
+    return std::nullopt;
+  };
+  const bool in_place = request.engine != "run";
+  if (in_place) {
+    if (auto possible = init::checkPlace(); !possible) return refused(possible.error());
+    init::setInPlace(request.overrides);
+  }
+  const MovedSecrets moved = parseMovedSecrets(*request.invocation.moved_secrets);
+  const auto reader = moved.empty() ? init::Reader::Called : init::Reader::Later;
+  init::Orders orders = init::readOrders(request.job_file, request.overrides, reader);
+  for (const auto& warning : orders.warnings)
+    std::cerr << "warning: " << base::escapeForTerminal(base::render(warning)) << "\n";
+  if (!orders.faults.empty()) return refused(orders.faults);
+  if (!in_place)
+    if (auto possible = checkMachine(); !possible) return refused(possible.error());
+
+  PreparedRun run{std::move(request), std::move(orders.job), {}, {}, {}, {}};
+  const auto variables = job::secretVariables(run.job);
+  const auto& invocation = run.request.invocation;
+  if (!variables.empty() && moved.empty())
+    return refused(moveSecretsOut(variables, {invocation.argument_count, invocation.arguments}));
+  if (const auto faults = checkSecretFiles(run.job); !faults.empty()) return refused(faults);
+  if (auto opened = openSources(run, moved); !opened) return refused(opened.error());
+  if (auto made = makeFolders(run); !made) return refused(made.error());
+  run.config.engine = run.request.engine;
+  run.config.job_file = run.job.file;
+  run.config.job_digest = run.job.digest;
+  run.config.workspace = run.job.agent.workspace;
+  run.config.command = run.request.overrides.command;
+  if (!in_place) run.config.rootfs = run.job.agent.root;
+  return run;
+}
+
+int finishRun(const PreparedRun& run, const Result<int>& ended) {
+  const std::string& folder = run.config.run_dir;
+  tidyRunFolder(folder);
+  if (!ended && ended.error().kind != Kind::Internal) {
+    std::error_code failure;
+    std::filesystem::remove_all(folder, failure);
+    return refuse(ended.error());
+  }
+  if (!ended) base::log(base::Level::Error, ended.error().sentence());
+  // Whatever happened to init or the scribe, the journal gets an end, and the run that code.
+  const bool whole = std::filesystem::exists(folder + "/" + journal::kReportFile);
+  if (auto closed = report::closeInterrupted(folder, ended ? "scribe" : "init"); !closed)
+    base::log(base::Level::Error, closed.error().sentence());
+  return tell(run, whole && ended ? *ended : kInternal + kUndelivered);
+}
+
+}  // namespace warder::cli

@@ -1,0 +1,21 @@
+// What an agent gets of a container's environment. Pure.
+#pragma once
+#include <map>
+#include <string>
+#include <vector>
+
+namespace warder::launch {
+
+struct InheritedEnvironment {
+  std::map<std::string, std::string> passed;
+  /// Names that speak of a credential (A_TOKEN, AN_API_KEY, …): a job that means one of them writes
+  /// it into agent.env. Sorted.
+  std::vector<std::string> held_back;
+};
+
+/// Everything of `environment` ("NAME=value") but the variables in `secret`, which the job's own
+/// secrets come from, those whose names speak of a credential, and Warder's own.
+InheritedEnvironment siftEnvironment(const std::vector<std::string>& environment,
+                                     const std::vector<std::string>& secret);
+
+}  // namespace warder::launch
