@@ -13,6 +13,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import container_images  # noqa: E402
 import containers  # noqa: E402
 import world  # noqa: E402
+from init_place import init, init_programs, terminal  # noqa: E402,F401
 
 Tools = collections.namedtuple("Tools", "warder collector agent_folder tls")
 
