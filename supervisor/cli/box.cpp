@@ -30,15 +30,18 @@ class BoxWatch {
   Result<int> wait() {
     while (!ended_) {
       pollfd sources[] = {{signals_.get(), POLLIN, 0},
-                          {talking_ ? init_.control.get() : -1, POLLIN, 0}};
-      ::poll(sources, 2, kShowEveryMs);
+                          {talking_ ? init_.control.get() : -1, POLLIN, 0},
+                          {view_.wantsToWrite(), POLLOUT, 0}};
+      ::poll(sources, 3, kShowEveryMs);
       if (sources[1].revents != 0) hear();
-      view_.showOutput(false);
+      view_.showOutput();
       if (sources[0].revents != 0) onSignals();
     }
     while (talking_ && hear()) {
     }
-    view_.showOutput(true);
+    // The run is over; whoever does not read must not keep a person from leaving.
+    while (!view_.finish(signals_.get()) && !toldToEnd()) {
+    }
     if (ended_->signaled)
       return Error{Kind::Internal,
                    "the box's init was killed by " + watch::signalName(ended_->code)};
@@ -52,7 +55,16 @@ class BoxWatch {
     if (!talking_) return false;
     if (const auto* event = (*message)->body.if_contains("event"))
       view_.show(base::eventFromMessage(event->as_object()));
+    else if (const auto* status = (*message)->body.if_contains("status"))
+      view_.showStatus(status->as_object());
     return true;
+  }
+
+  bool toldToEnd() {
+    for (const auto& signal : watch::readSignals(signals_.get()))
+      for (const unsigned number : {SIGTERM, SIGINT, SIGQUIT, SIGHUP})
+        if (signal.ssi_signo == number) return true;
+    return false;
   }
 
   void onSignals() {

@@ -1,5 +1,7 @@
 #include "supervisor/cli/command_run.h"
 
+#include <signal.h>
+
 #include <CLI/CLI.hpp>
 #include <memory>
 
@@ -13,6 +15,7 @@ namespace warder::cli {
 namespace {
 
 int runRequest(const RunRequest& request, bool quiet) {
+  ::signal(SIGPIPE, SIG_IGN);  // whoever reads may leave; the run goes on
   auto run = prepareRun(request);
   if (!run) return kBadInput;
   RunView view(run->config.run_dir, quiet);
@@ -37,13 +40,17 @@ void addRunCommand(CLI::App& app, Invocation invocation, int& exit_code) {
   run->add_option("--workspace", overrides.workspace, "Instead of agent.workspace");
   run->add_option("--rootfs", overrides.rootfs, "Instead of agent.rootfs: an unpacked image");
   run->add_option("--results", overrides.results, "Instead of results.dir");
-  run->add_flag("--json", request->print_json,
-                "Prints the report as JSON on standard output, all else on standard error");
+  run->add_flag(
+      "--json", request->print_json,
+      "Prints one JSON object on standard output: the report, or what was wrong with the\n"
+      "job; all else goes to standard error");
   run->add_flag("--quiet", *quiet, "Shows nothing while the run goes on");
   run->add_flag("--passthrough-exit", request->passthrough_exit,
                 "Exits with the agent's own code (128+N for signal N) where an agent ran");
   run->footer(
-      "Exit code: 0 ok, 1 agent, 10 limit, 11 memory, 12 provider, 13 policy, 14 setup,\n"
+      "On a terminal a live view shows how the run stands; NO_COLOR=1 takes its colours away,\n"
+      "TERM=dumb the view. Exit code: 0 ok, 1 agent, 10 limit, 11 memory, 12 provider, 13 policy, "
+      "14 setup,\n"
       "15 stopped, 16 internal; 64 is added when the report was not acknowledged.");
   run->callback([request, quiet, &exit_code] { exit_code = runRequest(*request, *quiet); });
 }

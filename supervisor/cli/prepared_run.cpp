@@ -131,6 +131,12 @@ int tell(const PreparedRun& run, int exit_code) {
       out << "page: " << sink.url << "/runs/" << run.config.run_id << "\n";
   }
   if (run.request.print_json && text) std::cout << *text << (text->ends_with('\n') ? "" : "\n");
+  if (run.request.print_json && !text)
+    std::cout << json::serialize(json::object{{"started", true},
+                                              {"exit_code", exit_code},
+                                              {"spool", folder},
+                                              {"faults", {text.error().sentence()}}})
+              << "\n";
   std::cout.flush();
   if (run.request.passthrough_exit && report)
     if (const auto own = agentsOwnCode(*report)) return *own;
@@ -139,20 +145,25 @@ int tell(const PreparedRun& run, int exit_code) {
 
 }  // namespace
 
-int refuse(const base::Faults& faults) {
-  for (const auto& fault : faults)
+int refuse(const base::Faults& faults, bool as_json) {
+  json::array told;
+  for (const auto& fault : faults) {
     std::cerr << base::escapeForTerminal(base::render(fault)) << "\n";
+    told.push_back({{"where", fault.where}, {"sentence", fault.sentence}});
+  }
   std::cerr << "warder: nothing was started\n";
+  const json::object answer = {{"started", false}, {"exit_code", kBadInput}, {"faults", told}};
+  if (as_json) std::cout << json::serialize(answer) << std::endl;
   return kBadInput;
 }
 
-int refuse(const Error& error) {
-  return refuse(base::Faults{{"", error.sentence()}});
+int refuse(const Error& error, bool as_json) {
+  return refuse(base::Faults{{"", error.sentence()}}, as_json);
 }
 
 std::optional<PreparedRun> prepareRun(RunRequest request) {
-  const auto refused = [](const auto& why) {
-    refuse(why);
+  const auto refused = [as_json = request.print_json](const auto& why) {
+    refuse(why, as_json);
     return std::nullopt;
   };
   const bool in_place = request.engine != "run";
@@ -192,7 +203,7 @@ int finishRun(const PreparedRun& run, const Result<int>& ended) {
   if (!ended && ended.error().kind != Kind::Internal) {
     std::error_code failure;
     std::filesystem::remove_all(folder, failure);
-    return refuse(ended.error());
+    return refuse(ended.error(), run.request.print_json);
   }
   if (!ended) base::log(base::Level::Error, ended.error().sentence());
   // Whatever happened to init or the scribe, the journal gets an end, and the run that code.

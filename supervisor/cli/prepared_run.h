@@ -40,8 +40,9 @@ std::optional<PreparedRun> prepareRun(RunRequest request);
 /// all: with passthrough_exit the agent's own (128+n for a signal) where an agent ran.
 int finishRun(const PreparedRun& run, const base::Result<int>& ended);
 
-/// Says what is wrong and that nothing was started; returns 14.
-int refuse(const base::Faults& faults);
-int refuse(const base::Error& error);
+/// Says what is wrong and that nothing was started, with `as_json` also as one JSON object on
+/// standard output; returns 14.
+int refuse(const base::Faults& faults, bool as_json = false);
+int refuse(const base::Error& error, bool as_json = false);
 
 }  // namespace warder::cli

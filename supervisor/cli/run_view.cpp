@@ -154,19 +154,20 @@ void RunView::showOutput() {
   refresh();
 }
 
-void RunView::finish(int interrupt) {
+bool RunView::finish(int interrupt) {
   may_live_ = false;
-  if (quiet_) return;
+  if (quiet_) return true;
   for (bool more = true; more && !writer_.closed();) {
     more = false;
     for (auto& stream : streams_) more = readStream(stream) || more;
     refresh();
     writer_.drain(interrupt);
-    if (!writer_.idle()) return;  // somebody does not want to wait
+    if (!writer_.idle()) return false;
   }
   for (auto& stream : streams_) showEnd(stream);
   refresh();
   writer_.drain(interrupt);
+  return writer_.idle();
 }
 
 /// Bounded, so that a flood of output cannot keep the run from its other duties; true when there

@@ -33,10 +33,9 @@ class RunView {
   /// Shows what the agent has written since the last call, whole lines, and never waits for whoever
   /// reads: the rest is shown later.
   void showOutput();
-  void showOutput(bool all) { all ? finish(-1) : showOutput(); }
   /// Shows all that is left, the live view taken away, and waits for its reader; `interrupt` (-1:
-  /// none) ends the wait when it is readable.
-  void finish(int interrupt);
+  /// none) ends the wait when it is readable, and false is returned: call again to go on.
+  bool finish(int interrupt);
 
   /// Where there is more to show than its reader took, poll this for POLLOUT; else -1.
   int wantsToWrite() const { return writer_.idle() ? -1 : writer_.fd(); }

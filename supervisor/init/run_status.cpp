@@ -40,6 +40,7 @@ void addStart(RunStatus& status, const json::object& data) {
   const auto* memory = objectOf(data, "memory");
   const auto* marks = memory != nullptr ? arrayOf(*memory, "warn_at_percent") : nullptr;
   if (marks == nullptr) return;
+  status.marks.clear();
   for (const auto& mark : *marks)
     if (mark.is_int64()) status.marks.push_back(static_cast<int>(mark.get_int64()));
   setMemory(status, status.memory);
@@ -88,8 +89,10 @@ void addEvent(RunStatus& status, const Event& event) {
     setMemory(status,
               {countOf(data, "used_bytes"), countOf(data, "limit_bytes"), textOf(data, "source")});
   } else if (event.type == "preflight.warning" || event.type == "memory.oom" ||
-             event.type == "agent.waiting_for_input" || event.type == "agent.program_changed") {
+             event.type == "agent.waiting_for_input") {
     ++status.warnings;
+  } else if (event.type == "agent.program") {
+    status.warnings += flagOf(data, "changed") ? 1 : 0;
   } else if (event.type == "run.finished") {
     addEnding(status, data);
   }
