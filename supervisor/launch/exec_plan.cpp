@@ -10,6 +10,11 @@ json::array toArray(const std::vector<std::string>& items) {
   for (const auto& item : items) array.emplace_back(item);
   return array;
 }
+json::array toArray(const std::vector<Seed>& seeds) {
+  json::array array;
+  for (const auto& seed : seeds) array.push_back({{"path", seed.path}, {"content", seed.content}});
+  return array;
+}
 std::vector<std::string> toStrings(const json::value& value) {
   std::vector<std::string> items;
   for (const auto& item : value.as_array()) items.emplace_back(item.as_string());
@@ -37,6 +42,7 @@ json::object toJson(const ExecPlan& plan) {
           {"umask", plan.umask},
           {"own_stage", plan.own_stage},
           {"home", plan.home},
+          {"seeds", toArray(plan.seeds)},
           {"fds",
            {{"stdin", plan.fds.standard_input},
             {"stdout", plan.fds.standard_output},
@@ -61,6 +67,8 @@ ExecPlan execPlanFromJson(const json::object& object) {
   plan.umask = number<mode_t>(object, "umask");
   plan.own_stage = object.at("own_stage").as_bool();
   plan.home = text(object, "home");
+  for (const auto& seed : object.at("seeds").as_array())
+    plan.seeds.push_back({text(seed.as_object(), "path"), seed.at("content").as_object()});
   const auto& fds = object.at("fds").as_object();
   plan.fds = {number<int>(fds, "stdin"),        number<int>(fds, "stdout"),
               number<int>(fds, "stderr"),       number<int>(fds, "netns"),

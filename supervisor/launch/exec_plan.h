@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "supervisor/base/event.h"
+#include "supervisor/launch/seed_files.h"
 
 namespace warder::launch {
 
@@ -33,8 +34,9 @@ struct ExecPlan {
   bool one_id = false;  // no other uid can be used: under a root of its own the identity is taken
                         // in a new user namespace, in place it is what this process has
   mode_t umask = 022;
-  bool own_stage = false;  // run this binary's stage argv[0] instead of a program of the image
-  std::string home;        // tried by creating and renaming a file in it; empty: not tried
+  bool own_stage = false;   // run this binary's stage argv[0] instead of a program of the image
+  std::string home;         // tried by creating and renaming a file in it; empty: not tried
+  std::vector<Seed> seeds;  // then made or completed below it
   ExecFds fds;
 };
 

@@ -70,6 +70,10 @@ ExecPlan planAgent(const job::JobSpec& job, const BoxFacts& facts) {
   // A HOME of the job's own is the one that counts.
   const auto home = job.agent.env.find("HOME");
   plan.home = home == job.agent.env.end() ? facts.home : home->second;
+  // The preset's reader has seen to it that each is an object.
+  for (const auto& seed : job.agent.seeds)
+    if (auto content = seedContent(seed.json, facts.workspace))
+      plan.seeds.push_back({seed.path, std::move(*content)});
   return plan;
 }
 

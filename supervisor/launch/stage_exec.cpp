@@ -53,6 +53,7 @@ class ExecStage {
                           {"capabilities", &ExecStage::emptyCapabilities},
                           {"signal scope", &ExecStage::scope},
                           {"home", &ExecStage::tryHome},
+                          {"seed", &ExecStage::seedHome},
                           {"working directory", &ExecStage::enterFolder},
                           {"signals", &ExecStage::resetSignals},
                           {"descriptors", &ExecStage::arrangeDescriptors},
@@ -175,6 +176,8 @@ class ExecStage {
       return kernelError("a file in the home folder cannot be renamed");
     return {};
   }
+
+  Status seedHome() { return plan_.home.empty() ? Status() : seedFiles(plan_.home, plan_.seeds); }
 
   Status enterFolder() {
     ::umask(plan_.umask);
