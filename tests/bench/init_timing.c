@@ -5,9 +5,10 @@
  *   early ROUNDS MICROS INIT...  TERM that long after the exec of INIT: how many were lost
  *   forward ROUNDS INIT...       signal to INIT until the program under it has it
  *   burst COUNT ROUNDS INIT...   orphans that end at once: how many a second are reaped
+ *   reach ROUNDS FILE CMD...     exec of CMD until "under-stamp FILE", which it starts, runs
  *
- * INIT... is completed by this program's own path and a word: what the init runs is one of the
- * functions under... below. */
+ * CMD and INIT run as PID 1 of a pid namespace. INIT... is completed by this program's own path and
+ * a word: what the init runs is one of the functions under... below. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -250,11 +251,19 @@ static int others(void) {
   return kill(-1, 0) == 0 || errno != ESRCH;
 }
 
+/* How many there still are, a second after the last burst. */
+static int countOthers(void) {
+  int count = 0;
+  for (int wait = 0; wait < 100 && others(); ++wait) rest(10000);
+  for (pid_t pid = 2; pid < (1 << 22) && others(); ++pid)
+    count += pid != getpid() && kill(pid, 0) == 0;
+  return count;
+}
+
 static int underBurst(const char* argument) {
   int count = 0, rounds = 0;
   if (sscanf(argument, "%d,%d", &count, &rounds) != 2) return 1;
   double total = 0;
-  int left = 0;
   for (int round = 0; round < rounds; ++round) {
     int go[2];
     if (pipe(go) != 0) fail("pipe");
@@ -264,10 +273,33 @@ static int underBurst(const char* argument) {
     while (others() && micros() - begin < 10e6) rest(500);
     total += micros() - begin;
     close(go[0]);
-    left += others();
   }
-  printf("{\"rate\": %.0f, \"unfinished\": %d}\n", count * (double)rounds / total * 1e6, left);
+  printf("{\"rate\": %.0f, \"left\": %d}\n", count * (double)rounds / total * 1e6, countOthers());
   fflush(stdout);
+  return 0;
+}
+
+static int underStamp(const char* path) {
+  const double now = micros();
+  const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+  if (fd < 0 || write(fd, &now, sizeof now) != sizeof now) fail(path);
+  return 0;
+}
+
+static int timeReach(int rounds, const char* path, char** argv) {
+  double* took = calloc(rounds, sizeof *took);
+  for (int i = 0; i < rounds; ++i) {
+    const pid_t pid = asFirst(argv);
+    const double begin = micros();
+    double stamp = 0;
+    if (ended(pid, NULL) != 0) fail(argv[0]);
+    const int fd = open(path, O_RDONLY);
+    if (fd < 0 || read(fd, &stamp, sizeof stamp) != sizeof stamp) fail(path);
+    close(fd);
+    took[i] = stamp - begin;
+  }
+  qsort(took, rounds, sizeof *took, byValue);
+  printf("{\"p10\": %.1f, \"p50\": %.1f}\n", part(took, rounds, 10), part(took, rounds, 50));
   return 0;
 }
 
@@ -277,6 +309,8 @@ int main(int argc, char** argv) {
   if (strcmp(use, "under-early") == 0) underEarly();
   if (strcmp(use, "under-forward") == 0 && argc > 2) underForward(argv[2]);
   if (strcmp(use, "under-burst") == 0 && argc > 2) return underBurst(argv[2]);
+  if (strcmp(use, "under-stamp") == 0 && argc > 2) return underStamp(argv[2]);
+  if (strcmp(use, "reach") == 0 && argc > 4) return timeReach(atoi(argv[2]), argv[3], argv + 4);
   if (strcmp(use, "start") == 0 && argc > 3) return timeStart(atoi(argv[2]), argv + 3);
   if (strcmp(use, "forward") == 0 && argc > 3) return timeForward(atoi(argv[2]), argv + 3);
   if (strcmp(use, "early") == 0 && argc > 4)
@@ -286,6 +320,6 @@ int main(int argc, char** argv) {
     snprintf(argument, sizeof argument, "%d,%d", atoi(argv[2]), atoi(argv[3]));
     return ended(asFirst(under(argv + 4, "under-burst", argument)), NULL);
   }
-  fprintf(stderr, "init_timing: start, early, forward or burst; see the source\n");
+  fprintf(stderr, "init_timing: start, early, forward, burst or reach; see the source\n");
   return 2;
 }
