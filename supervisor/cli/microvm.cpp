@@ -1,9 +1,13 @@
 #include "supervisor/cli/microvm.h"
 
+#include <cstdlib>
 #include <vector>
 
+#include "supervisor/base/fd.h"
 #include "supervisor/base/log.h"
+#include "supervisor/base/wire.h"
 #include "supervisor/boot/machine.h"
+#include "supervisor/cli/in_place_run.h"
 #include "supervisor/init/plain_init.h"
 
 namespace warder::cli {
@@ -11,6 +15,48 @@ namespace warder::cli {
 namespace {
 
 constexpr int kSetup = 14, kBadArguments = 2;
+constexpr std::size_t kMostReport = 16 << 20;
+
+/// A kernel gives its first process little, and hands on every NAME=VALUE of its command line that
+/// it does not know itself: programs would take that for somebody's wish.
+void setEnvironment() {
+  ::clearenv();
+  ::setenv("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", 1);
+  ::setenv("HOME", "/root", 1);
+  ::setenv("LANG", "C.UTF-8", 1);
+}
+
+/// What the report says of the run's end.
+std::string sentenceOf(const std::string& report_file) {
+  auto text = base::readFile(report_file, kMostReport);
+  if (!text) return "the run left no report; the lines above say why";
+  auto report = base::parseJson(*text);
+  if (!report) return "the run's report cannot be read";
+  try {
+    const auto& outcome = report->at("outcome").as_object();
+    return std::string(outcome.at("class").as_string()) + " (" +
+           std::string(outcome.at("reason").as_string()) +
+           "): " + std::string(outcome.at("sentence").as_string());
+  } catch (const std::exception&) {
+    return "the run's report cannot be read";
+  }
+}
+
+[[noreturn]] void runJob(const boot::Machine& machine) {
+  static std::string moved;
+  InPlaceRun run;
+  run.request.job_file = *machine.job_file;
+  run.request.spool = machine.spool;
+  run.request.engine = "microvm";
+  run.request.overrides.command = machine.settings.command;
+  run.request.invocation = {0, nullptr, &moved};
+  const auto end = runInPlace(std::move(run));
+  const bool started = !end.report_file.empty();
+  boot::endMachine(
+      {end.exit_code,
+       started ? sentenceOf(end.report_file) : "nothing was started; the lines above say why",
+       end.report_file});
+}
 
 /// What stands behind " -- " on the kernel command line, as a command without a job.
 [[noreturn]] void runCommand(std::vector<std::string> command) {
@@ -34,9 +80,11 @@ int runMicrovm() {
     return kBadArguments;
   }
   base::setUpLog("boot");
+  setEnvironment();
   auto machine = boot::prepareMachine();
   if (!machine) boot::endMachine({kSetup, machine.error().sentence(), ""});
   for (const auto& warning : machine->warnings) base::log(base::Level::Warn, warning);
+  if (machine->job_file) runJob(*machine);
   if (!machine->settings.command.empty()) runCommand(machine->settings.command);
   boot::endMachine(
       {kSetup,

@@ -1,4 +1,5 @@
 """A kernel's first process: real boots under QEMU, from the first module to the end of the power."""
+import concurrent.futures
 import json
 import os
 import subprocess
@@ -167,11 +168,35 @@ FAILURES = {
 }
 
 
+@pytest.fixture(scope="module")
+def broken(files, tmp_path_factory):
+    """Boots every case of a table at once, as many machines at a time as there are processors."""
+    pools = []
+
+    def boot_all(table, prepare):
+        pool = concurrent.futures.ThreadPoolExecutor(os.cpu_count())
+        pools.append(pool)
+
+        def boot(case):
+            machine = microvm_world.Machine(files, tmp_path_factory.mktemp("machine"))
+            prepare(machine, table[case])
+            return machine.boot()
+        return {case: pool.submit(boot, case) for case in table}
+
+    yield boot_all
+    for pool in pools:
+        pool.shutdown(cancel_futures=True)
+
+
+@pytest.fixture(scope="module")
+def failures(broken):
+    return broken(FAILURES, lambda machine, case: case[0](machine))
+
+
 @pytest.mark.parametrize("case", FAILURES)
-def test_a_boot_that_fails_says_one_sentence_and_ends_in_order(vm, case):
-    change, sentence = FAILURES[case]
-    change(vm)
-    booted = vm.boot()
+def test_a_boot_that_fails_says_one_sentence_and_ends_in_order(failures, case):
+    sentence = FAILURES[case][1]
+    booted = failures[case].result()
     assert booted.returncode == 0, booted.console
     assert "Kernel panic" not in booted.console, booted.console
     booted.says(sentence)
@@ -199,20 +224,29 @@ JOBS = {
 }
 
 
-@pytest.mark.parametrize("case", JOBS)
-def test_a_disk_without_a_job_is_told(vm, case):
-    content, sentence = JOBS[case]
-    disk = vm.folder / "job.tar"
+def with_disk(machine, case):
+    content = case[0]
+    disk = machine.folder / "job.tar"
     if isinstance(content, dict):
-        disk = vm.archive(content)
+        disk = machine.archive(content)
     elif content is None:
-        disk.write_bytes(vm.archive({"job.yaml": "x" * 2000}).read_bytes()[:1536])
+        disk.write_bytes(machine.archive({"job.yaml": "x" * 2000}).read_bytes()[:1536])
     else:
         disk.write_bytes(content)
-    booted = vm.boot(f"warder.job={vm.disk(disk)}")
+    machine.words.append(f"warder.job={machine.disk(disk)}")
+
+
+@pytest.fixture(scope="module")
+def jobs(broken):
+    return broken(JOBS, with_disk)
+
+
+@pytest.mark.parametrize("case", JOBS)
+def test_a_disk_without_a_job_is_told(jobs, case):
+    booted = jobs[case].result()
     booted.ended_in_order()
     assert booted.code == 14
-    booted.says(sentence)
+    booted.says(JOBS[case][1])
 
 
 @pytest.mark.parametrize("vmm", ["firecracker", "cloud-hypervisor"])
