@@ -114,6 +114,11 @@ class MachineMaker {
     for (const auto& [target, link] : links)
       if (auto made = makeLink(target, link); !made) return made;
     linkPorts();
+    auto control = stopByPort(kControlPort);
+    if (control)
+      machine_.control = std::move(*control);
+    else if (control.error().kind != Kind::NotFound)
+      warn(control.error().sentence());
     return {};
   }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "supervisor/base/event.h"
+#include "supervisor/base/fd.h"
 #include "supervisor/base/result.h"
 #include "supervisor/boot/cgroups.h"
 #include "supervisor/boot/network.h"
@@ -34,6 +35,7 @@ struct Machine {
   std::uint64_t shm_bytes = 0;
   std::optional<std::string> job_file;   // kJobFolder + "/job.yaml"; nothing when none was named
   std::optional<std::string> workspace;  // "/workspace", when a disk was named for it
+  base::UniqueFd control;                // a port whose bytes are SIGTERM to us (ports.h), if any
   std::string spool;                     // a folder in memory that this run may use
 };
 

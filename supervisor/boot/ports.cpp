@@ -1,5 +1,9 @@
 #include "supervisor/boot/ports.h"
 
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
 #include <filesystem>
 #include <functional>
 
@@ -40,6 +44,18 @@ base::Result<std::string> findPort(const std::string& name) {
   if (!device.empty()) return device;
   return Error{Kind::NotFound, "there is no virtio-serial port " + base::inQuotes(name) +
                                    " (ports: " + (names.empty() ? "none" : names) + ")"};
+}
+
+base::Result<base::UniqueFd> stopByPort(const std::string& name) {
+  auto device = findPort(name);
+  if (!device) return device.error();
+  auto port = base::openFile(*device, O_RDONLY | O_NONBLOCK);
+  if (!port) return port.error();
+  const int fd = port->get();
+  if (::fcntl(fd, F_SETOWN, ::getpid()) != 0 || ::fcntl(fd, F_SETSIG, SIGTERM) != 0 ||
+      ::fcntl(fd, F_SETFL, O_RDONLY | O_NONBLOCK | O_ASYNC) != 0)
+    return base::kernelError("cannot be stopped by the port " + name);
+  return std::move(*port);
 }
 
 void linkPorts() {

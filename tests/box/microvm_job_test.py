@@ -3,6 +3,7 @@ import base64
 import json
 import os
 import re
+import signal
 import socket
 import subprocess
 import threading
@@ -111,6 +112,25 @@ def test_a_command_behind_dashes_runs_instead_of_the_agent(run_job):
     done = run_job({"agent": {"command": ["false"]}}, "--", "sh", "-c", "echo other command")
     assert done.returncode == 0, done.console
     assert "agent | other command" in done.console
+
+
+def test_a_machine_that_is_asked_to_stop_ends_its_run_in_order(files, tmp_path):
+    (tmp_path / "workspace").mkdir()
+    script = "trap 'echo got TERM; exit 0' TERM; echo up; while :; do sleep 0.1; done"
+    (tmp_path / "job.yaml").write_text(json.dumps({
+        "version": 1, "policy": {}, "agent": {"command": ["sh", "-c", script], "workspace": "workspace"}}))
+    command = [world.ROOT / "image/microvm/run", tmp_path / "job.yaml", "--files", files]
+    with subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          text=True) as process:
+        console = ""
+        for line in process.stdout:
+            console += line
+            if "agent | up" in line:
+                process.send_signal(signal.SIGTERM)
+    assert process.returncode == 15, console
+    assert "agent | got TERM" in console, console
+    report, = (tmp_path / "warder-results").glob("*/report.json")
+    assert json.loads(report.read_text())["outcome"]["class"] == "stopped"
 
 
 def test_a_job_with_faults_says_where_and_starts_nothing(run_job):
