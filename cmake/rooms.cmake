@@ -38,7 +38,8 @@ endif()
 option(WARDER_STATIC "Link static-pie, stripped: what ships" OFF)
 if(WARDER_STATIC)
   add_compile_options(-ffunction-sections -fdata-sections)
-  add_link_options(-static-pie -Wl,--gc-sections -s)
+  # Packed: 25,000 relative relocations take 0.6 MiB of the file otherwise.
+  add_link_options(-static-pie -Wl,--gc-sections -Wl,-z,pack-relative-relocs -s)
 endif()
 
 # Libraries, all from Debian 12 packages, static where Debian has the archive: the binary that is

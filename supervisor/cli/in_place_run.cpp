@@ -87,7 +87,7 @@ InPlaceEnd runInPlace(InPlaceRun order) {
   init::InitConfig& config = run->config;
   config.one_id = !launch::mayChangeIds();
   config.stop_within = order.stop_within;
-  config.agent_cgroup = order.agent_cgroup;
+  config.cgroups = order.cgroups;
   config.secret_fds = numbersOf(run->secrets);
   config.token_fds = numbersOf(run->tokens);
   // init closes the secrets itself, as soon as the broker has them.

@@ -12,7 +12,7 @@ struct InPlaceRun {
   RunRequest request;  // its engine is "container" or "microvm"
   bool quiet = false;
   std::chrono::milliseconds stop_within{0};  // see init::InitConfig
-  std::string agent_cgroup;                  // likewise
+  std::string cgroups;                       // likewise
 };
 
 struct InPlaceEnd {

@@ -22,10 +22,26 @@ void Supervisor::requestStop(const std::string& by, const json::object& details)
   if (phase_ == Phase::Baseline && harvest_ > 0) ::kill(harvest_, SIGKILL);
   if (phase_ != Phase::Running) return endLeftovers();
   phase_ = Phase::Stopping;
-  ::kill(agent_, job_.agent.stop_signal);
-  ::kill(agent_, SIGCONT);  // a stopped process acts on its signals only when it goes on
+  const pid_t target = job_.agent.stop_group ? -agent_ : agent_;
+  ::kill(target, job_.agent.stop_signal);
+  ::kill(target, SIGCONT);  // a stopped process acts on its signals only when it goes on
   const auto grace = budget_.forAgent(job_.limits.grace, std::chrono::steady_clock::now());
   after(grace, [this] { killAgent(); });
+}
+
+/// The agent alone: what it started has a grace of its own, in which files are written to their
+/// end (BC-037).
+void Supervisor::killAgent() {
+  if (agent_ > 0) ::kill(agent_, SIGKILL);
+}
+
+void Supervisor::killRest() {
+  // All at once where the kernel can: nothing forks its way out. Source: cgroup-v2.rst, cgroup.kill.
+  const std::size_t there = cgroup_kill_ ? descendants(ownStages()).size() : 0;
+  if (cgroup_kill_ && base::writeAll(cgroup_kill_.get(), "1"))
+    killed_ += there;
+  else
+    killed_ += killDescendants(ownStages());
 }
 
 /// A second request means: do not wait any longer for what can be cut short.
@@ -33,7 +49,7 @@ void Supervisor::stopAgain() {
   switch (phase_) {
     case Phase::Stopping:
     case Phase::Leftovers:
-      return killAgent();
+      return killRest();
     case Phase::Harvest:
       if (harvest_ > 0) ::kill(harvest_, SIGKILL);  // what was read by then is kept
       return;
@@ -42,10 +58,6 @@ void Supervisor::stopAgain() {
     default:
       return;
   }
-}
-
-void Supervisor::killAgent() {
-  killed_ += killDescendants(ownStages());
 }
 
 void Supervisor::agentEnded(const watch::Ended& ended) {
@@ -71,7 +83,7 @@ void Supervisor::endLeftovers() {
   terminated_ += signalDescendants(SIGTERM, ownStages());
   const auto grace = budget_.forLeftovers(job_.limits.grace, std::chrono::steady_clock::now());
   after(grace, [this] {
-    killAgent();
+    killRest();
     leftoversStep();
   });
   leftoversStep();

@@ -8,7 +8,7 @@ json::object toJson(const InitConfig& config) {
   return {{"run_id", config.run_id},
           {"engine", config.engine},
           {"stop_within_ms", config.stop_within.count()},
-          {"agent_cgroup", config.agent_cgroup},
+          {"cgroups", config.cgroups},
           {"attempt", config.attempt},
           {"run_dir", config.run_dir},
           {"job_file", config.job_file},
@@ -30,7 +30,7 @@ InitConfig initConfigFromJson(const json::object& object) {
   config.engine = text("engine");
   config.stop_within =
       std::chrono::milliseconds(object.at("stop_within_ms").to_number<std::int64_t>());
-  config.agent_cgroup = text("agent_cgroup");
+  config.cgroups = text("cgroups");
   config.attempt = object.at("attempt").to_number<int>();
   config.run_dir = text("run_dir");
   config.job_file = text("job_file");

@@ -27,7 +27,9 @@ struct InitConfig {
   /// After a signal to stop, whoever sent it kills everything so much later (docker stop: 10 s);
   /// 0: nobody does.
   std::chrono::milliseconds stop_within{0};
-  std::string agent_cgroup;  // folder of a cgroup v2 that is ours to put the agent in; may be empty
+  /// Folder of a cgroup v2 that is ours: below it are broker, workload/agent and workload/tools.
+  /// Empty where there is none.
+  std::string cgroups;
 
   bool inPlace() const { return engine != "run"; }
 };

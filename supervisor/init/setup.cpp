@@ -255,6 +255,21 @@ Status Supervisor::startBroker() {
   return {};
 }
 
+/// Where the agent is put at its start, and what kills all of them at once.
+Status Supervisor::openCgroups() {
+  if (config_.cgroups.empty()) return {};
+  auto agent = base::openFile(config_.cgroups + "/workload/agent/cgroup.procs", O_WRONLY);
+  if (!agent) return agent.error();
+  agent_cgroup_ = std::move(*agent);
+  // Linux 5.14. Where it is not there, everything is stopped and killed one by one.
+  auto kill = base::openFile(config_.cgroups + "/workload/cgroup.kill", O_WRONLY);
+  if (kill) cgroup_kill_ = std::move(*kill);
+  if (broker_.pid < 0) return {};
+  auto broker = base::openFile(config_.cgroups + "/broker/cgroup.procs", O_WRONLY);
+  if (!broker) return broker.error();
+  return base::writeAll(broker->get(), std::to_string(broker_.pid));
+}
+
 /// What a place that somebody else made has, and what it lacks.
 Status Supervisor::preparePlace() {
   for (const auto& sentence : lookAtPlace())
@@ -271,11 +286,7 @@ Status Supervisor::preparePlace() {
             {{"sentence", "the agent does not get " + name +
                               ", whose name speaks of a credential; if it shall, write it into "
                               "agent.env"}}});
-  if (config_.agent_cgroup.empty()) return {};
-  auto cgroup = base::openFile(config_.agent_cgroup + "/cgroup.procs", O_WRONLY);
-  if (!cgroup) return cgroup.error();
-  agent_cgroup_ = std::move(*cgroup);
-  return {};
+  return openCgroups();
 }
 
 Status Supervisor::makeRoot() {

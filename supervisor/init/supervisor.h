@@ -69,6 +69,7 @@ class Supervisor {
   base::Status makeNetwork();
   base::Status startBroker();
   base::Status preparePlace();
+  base::Status openCgroups();
   base::Status makeRoot();
   void setupFailed(const std::string& step, const base::Error& error);
 
@@ -84,6 +85,7 @@ class Supervisor {
   void requestStop(const std::string& by, const base::json::object& details);
   void stopAgain();
   void killAgent();
+  void killRest();
   void agentEnded(const watch::Ended& ended);
   void endLeftovers();
   void leftoversStep();
@@ -133,7 +135,7 @@ class Supervisor {
   std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
   std::chrono::steady_clock::time_point agent_started_;
   StopBudget budget_;
-  base::UniqueFd agent_cgroup_;
+  base::UniqueFd agent_cgroup_, cgroup_kill_;
   std::string mechanism_ = "netns";
   std::size_t terminated_ = 0, killed_ = 0;
   int courier_starts_ = 0;

@@ -79,6 +79,7 @@ struct AgentSpec {
   mode_t umask = 022;
   std::uint64_t tmp_size = 0;  // bytes of /tmp, /home and /dev/shm together
   int stop_signal = 15;
+  bool stop_group = false;  // it goes to the agent's process group: the first process ignores it
   LastWords last_words = LastWords::None;
   std::string secret;        // name of the secret whose door this agent is pointed at; may be empty
   std::string base_url_env;  // variable that takes the door's URL

@@ -26,6 +26,7 @@ struct Preset {
   std::map<std::string, std::string> env;
   bool refuses_root = false;
   int stop_signal = 15;
+  bool stop_group = false;
   LastWords last_words = LastWords::None;
   std::vector<SeedFile> seeds;
   std::string policy;  // shipped policy that a job without one gets; empty: nothing is allowed

@@ -131,6 +131,7 @@ void applyPreset(Draft& draft, const std::optional<std::string>& executable) {
   agent.prompt_by = preset.prompt_by;
   agent.refuses_root = preset.refuses_root;
   agent.stop_signal = preset.stop_signal;
+  agent.stop_group = preset.stop_group;
   agent.last_words = preset.last_words;
   agent.secret = preset.secret;
   agent.base_url_env = preset.base_url_env;

@@ -25,7 +25,11 @@ def test_the_report_tells_a_signal_from_an_exit_code(person):
 def started(person, script, **parts):
     """A run whose agent has said that it is ready."""
     parts["agent"] = {"command": ["/bin/sh", "-c", script]}
-    process = person.start(person.tools.warder, "run", person.job(**parts), "--spool", person.spool)
+    return begun(person, person.job(**parts))
+
+
+def begun(person, job):
+    process = person.start(person.tools.warder, "run", job, "--spool", person.spool)
     ready = world.eventually(lambda: (person.workspace / "ready").exists() or process.poll() is not None)
     if process.poll() is not None or not ready:
         process.kill()
@@ -57,6 +61,50 @@ def test_an_agent_that_ignores_the_signal_is_killed_after_the_grace(person):
     ran = ended(person, process)
     assert ran.code == 15, ran.explain()
     assert ran.events("agent.exited")[0]["data"]["signal"] == "SIGKILL"
+
+
+def test_bc_037_the_tree_below_an_agent_that_ignores_the_signal_still_has_its_grace(person):
+    process = started(person, "sh -c 'trap \"touch /workspace/polite; exit 0\" TERM; touch ready; "
+                              "while :; do sleep 0.05; done' & trap '' TERM; while :; do sleep 0.05; done",
+                      limits={"grace": "2s"})
+    process.send_signal(signal.SIGTERM)
+    ran = ended(person, process)
+    assert ran.code == 15, ran.explain()
+    assert ran.events("agent.exited")[0]["data"]["signal"] == "SIGKILL"
+    assert (person.workspace / "polite").exists(), "what it started was asked before it was killed"
+
+
+PRESET = """version: 1
+name: deaf-parent
+summary: an agent whose first process ignores its signal and ends when its worker does
+executable: [/workspace/agent.sh]
+prompt: none
+stop_to: group
+"""
+
+
+def test_an_agent_whose_first_process_ignores_its_signal_is_asked_as_a_group(person):
+    """As Gemini's relauncher does."""
+    script = person.write("workspace/agent.sh", "#!/bin/sh\nsh -c 'trap \"exit 7\" TERM; touch ready; "
+                          "while :; do sleep 0.05; done' &\ntrap '' TERM\nwait $!\nexit $?\n", 0o755)
+    preset = person.write("preset.yaml", PRESET)
+    process = begun(person, person.job(agent={"preset": str(preset)}))
+    process.send_signal(signal.SIGTERM)
+    ran = ended(person, process)
+    assert ran.code == 15, ran.explain()
+    assert ran.report["agent"]["code"] == 7, f"{script} ended by itself: {ran.explain()}"
+
+
+@pytest.mark.parametrize("script, code", [("exit 7", 7), ("kill -TERM $$", 143), ("exit 0", 0)])
+def test_passthrough_exit_is_the_agents_own(person, script, code):
+    job = person.job(agent={"command": ["/bin/sh", "-c", script]})
+    ran = person.run(job, "--passthrough-exit")
+    assert ran.code == code, ran.explain()
+
+
+def test_passthrough_exit_without_an_agent_is_the_runs_own(person):
+    ran = person.run(person.job(agent={"command": ["/workspace/nothing"]}), "--passthrough-exit")
+    assert ran.code == 14, ran.explain()
 
 
 def test_what_the_agent_left_running_is_asked_and_then_killed(person):
