@@ -70,6 +70,10 @@ std::string describe(const Event& event) {
       event.type == "preflight.warning" || event.type == "delivery.down" ||
       event.type == "delivery.up" || event.type == "spool.trouble")
     return event.type + ": " + text(data, "sentence");
+  const auto* changed = data.if_contains("changed");
+  if (event.type == "agent.waiting_for_input" ||
+      (event.type == "agent.program" && changed != nullptr && *changed == true))
+    return event.type + ": " + text(data, "sentence");
   if (event.type == "setup.failed") return "the run was not started: " + text(data, "sentence");
   if (event.type == "memory.warning")
     return "memory passed " + text(data, "mark_percent") + "%: " + size(data, "used_bytes") +

@@ -49,6 +49,8 @@ json::object agentOf(const Witnesses& seen, const Outcome& outcome) {
     for (const char* key : {"code", "signal", "max_rss_bytes", "cpu_ms", "wall_ms"})
       if (const auto* field = seen.end->data.if_contains(key)) agent[key] = *field;
   if (!seen.leftovers.empty()) agent["leftovers"] = seen.leftovers;
+  if (!seen.program_start.empty())
+    agent["program"] = {{"start", seen.program_start}, {"end", seen.program_end}};
   agent = bounded(agent).as_object();
   if (outcome.cls != Class::Ok) agent["last_stderr_line"] = said(seen, "stderr");
   return agent;

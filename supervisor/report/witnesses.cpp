@@ -139,6 +139,14 @@ void onWarning(Witnesses& seen, Data data) {
   if (seen.warnings.size() < kMaxWarnings) seen.warnings.push_back(textOf(data, "sentence"));
 }
 
+void onProgram(Witnesses& seen, Data data) {
+  const bool at_end = textOf(data, "at") == "end";
+  json::object& program = at_end ? seen.program_end : seen.program_start;
+  program = data;
+  for (const char* key : {"at", "sentence"}) program.erase(key);
+  if (flagOf(data, "changed")) onWarning(seen, data);
+}
+
 void onSetupFailed(Witnesses& seen, Data data) {
   seen.setup_failed = data;
   setCause(seen, Cause::SetupFailed, data);
@@ -158,6 +166,8 @@ const std::map<std::string, Handler, std::less<>>& handlers() {
        [](Witnesses& seen, Data data) { setCause(seen, Cause::SpoolTrouble, data); }},
       {"stage.lost", onStageLost},
       {"agent.exited", onExit},
+      {"agent.program", onProgram},
+      {"agent.waiting_for_input", onWarning},
       {"agent.leftovers", [](Witnesses& seen, Data data) { seen.leftovers = data; }},
       {"memory.warning", onMemoryWarning},
       {"memory.oom", [](Witnesses& seen, Data data) { seen.oom_kills += countOf(data, "kills"); }},

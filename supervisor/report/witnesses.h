@@ -52,8 +52,9 @@ struct Witnesses {
   json::object cause_data;
   std::optional<AgentEnd> end;
   json::object leftovers;
-  bool init_lost = false;    // said by an event, or by the journal's sudden end
-  bool scribe_lost = false;  // said by who closed the journal
+  json::object program_start, program_end;  // of agent.program
+  bool init_lost = false;                   // said by an event, or by the journal's sudden end
+  bool scribe_lost = false;                 // said by who closed the journal
   std::uint64_t oom_kills = 0, memory_warnings = 0, highest_mark = 0;
   json::object memory_summary;
   LastCall last_call = LastCall::None;

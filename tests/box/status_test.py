@@ -188,3 +188,44 @@ def test_somebody_who_follows_and_leaves_while_nothing_happens_is_noticed(person
         process.stdout.close()
         process.stdout = None
         assert process.wait(60) == 0
+
+
+@pytest.fixture
+def running(person):
+    """A run that goes on until its workspace has a file called go."""
+    job = person.job(agent={"command": ["/bin/sh", "-c", "echo here; while [ ! -e go ]; do sleep 0.05; done"]},
+                     limits={"grace": "200ms"})
+    process = person.start(person.tools.warder, "run", job, "--spool", person.spool)
+    assert world.eventually(lambda: "running" in status(person, env=in_spool(person)).stdout)
+    yield process
+    (person.workspace / "go").write_text("")
+    process.communicate(timeout=world.PATIENCE)
+
+
+def test_a_real_run_tells_how_it_stands_and_that_it_ended(person, running):
+    run_dir = person.runs()[0]
+    shown = json.loads(status(person, "--json", env=in_spool(person)).stdout)
+    assert shown["run_id"] == run_dir.name and shown["phase"] == "running" and shown["outcome"] is None
+    assert shown["agent"]["program"] == "/bin/sh" and shown["agent"]["pid"] > 1
+    assert shown["memory"]["used_bytes"] > 0
+    assert (run_dir / "control.sock").stat().st_mode & 0o777 == 0o600
+    (person.workspace / "go").write_text("")
+    running.wait(world.PATIENCE)
+    assert "done, for" in status(person, run_dir).stdout
+    assert not (run_dir / "control.sock").exists()
+
+
+def test_a_real_run_ends_in_good_order_when_it_is_cancelled(person, running):
+    assert person.warder("cancel", env=in_spool(person)).returncode == 0
+    running.wait(world.PATIENCE)
+    assert running.returncode == 15
+    report = json.loads((person.results / person.runs()[0].name / "report.json").read_text())
+    assert report["outcome"]["reason"] == "cancelled", report["outcome"]
+
+
+def test_another_user_may_not_ask(folder, tools, root):
+    other = world.Person("ordinary", folder / "other", tools)
+    with door(root, lambda question: standing()) as run_dir:
+        done = other.warder("status", run_dir)
+        assert done.returncode == 1 and "Permission denied" in done.stderr and done.stdout == ""
+        assert other.warder("cancel", run_dir).returncode == 1

@@ -296,14 +296,57 @@ TEST(Fold, EventsAfterTheEndAndUnknownOnesChangeNothing) {
   EXPECT_EQ(json::serialize(fold.report()), before);
 }
 
+TEST(Fold, TheAgentsProgramIsToldAtStartAndEndAndItsChangeIsAWarning) {
+  const auto program = [](const char* at, const char* version, json::object more = {}) {
+    json::object data = {{"at", at}, {"path", "/a"}, {"version", version}};
+    for (const auto& item : more) data[item.key()] = item.value();
+    return event("agent.program", data);
+  };
+  Fold fold;
+  fold.add(started());
+  fold.add(program("start", "1"));
+  fold.add(program("end", "2", {{"changed", true}, {"sentence", "it changed"}}));
+  const auto report = fold.report();
+  const auto& told = report.at("agent").at("program");
+  EXPECT_EQ(json::serialize(told.at("start")), R"({"path":"/a","version":"1"})");
+  EXPECT_EQ(json::serialize(told.at("end")), R"({"path":"/a","version":"2","changed":true})");
+  EXPECT_EQ(report.at("warnings").at(0).as_string(), "it changed");
+  Fold calm;
+  calm.add(program("start", "1"));
+  calm.add(program("end", "1", {{"changed", false}}));
+  EXPECT_TRUE(calm.report().at("warnings").as_array().empty());
+}
+
+TEST(Fold, AnAgentThatMayWaitForInputIsAWarning) {
+  Fold fold;
+  fold.add(started());
+  fold.add(event("agent.waiting_for_input", {{"sentence", "it may wait"}, {"last_line", "y?"}}));
+  EXPECT_EQ(fold.report().at("warnings").at(0).as_string(), "it may wait");
+}
+
 TEST(Fold, WrongFieldsAreSurvived) {
-  for (const char* type : {"run.started",    "box.ready",       "preflight.warning",
-                           "setup.failed",   "limit.reached",   "stop.requested",
-                           "stage.lost",     "agent.exited",    "agent.leftovers",
-                           "memory.warning", "memory.oom",      "memory.summary",
-                           "llm.call",       "broker.denied",   "broker.upstream_failed",
-                           "output.closed",  "artifact.stored", "artifact.skipped",
-                           "patch.stored",   "patch.skipped"})
+  for (const char* type : {"run.started",
+                           "box.ready",
+                           "preflight.warning",
+                           "setup.failed",
+                           "limit.reached",
+                           "stop.requested",
+                           "stage.lost",
+                           "agent.exited",
+                           "agent.leftovers",
+                           "memory.warning",
+                           "memory.oom",
+                           "memory.summary",
+                           "llm.call",
+                           "broker.denied",
+                           "broker.upstream_failed",
+                           "output.closed",
+                           "artifact.stored",
+                           "artifact.skipped",
+                           "patch.stored",
+                           "patch.skipped",
+                           "agent.program",
+                           "agent.waiting_for_input"})
     for (const json::value& wrong :
          {json::value(nullptr), json::value("x"), json::value(-5), json::value(1e300)}) {
       Fold fold;
