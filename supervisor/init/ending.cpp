@@ -36,7 +36,8 @@ void Supervisor::killAgent() {
 }
 
 void Supervisor::killRest() {
-  // All at once where the kernel can: nothing forks its way out. Source: cgroup-v2.rst, cgroup.kill.
+  // All at once where the kernel can: nothing forks its way out. Source: cgroup-v2.rst,
+  // cgroup.kill.
   const std::size_t there = cgroup_kill_ ? descendants(ownStages()).size() : 0;
   if (cgroup_kill_ && base::writeAll(cgroup_kill_.get(), "1"))
     killed_ += there;

@@ -25,7 +25,8 @@ base::Faults warnAboutFiles(const JobReading& reading);
 /// Source: user_namespaces(7), /proc/PID/uid_map.
 bool hasOwnUid(const User& user);
 
-/// May a process with this user read this file, or change it? Owners may, since they can change its mode.
+/// May a process with this user read this file, or change it? Owners may, since they can change its
+/// mode.
 bool canRead(const struct stat& file, const User& user);
 bool canWrite(const struct stat& file, const User& user);
 

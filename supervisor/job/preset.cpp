@@ -112,8 +112,8 @@ Preset readFields(YamlFields& fields, YamlFaults& faults) {
                                         {"QUIT", SIGQUIT},
                                         {"USR1", SIGUSR1},
                                         {"USR2", SIGUSR2}});
-  preset.stop_group = readChoice<bool>(fields, "stop_to", faults,
-                                       {{"process", false}, {"group", true}});
+  preset.stop_group =
+      readChoice<bool>(fields, "stop_to", faults, {{"process", false}, {"group", true}});
   preset.last_words = readChoice<LastWords>(
       fields, "last_words", faults,
       {{"none", LastWords::None}, {"claude-stream-json", LastWords::ClaudeStreamJson}});
