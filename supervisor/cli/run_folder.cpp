@@ -54,6 +54,8 @@ std::string newRunId() {
 }
 
 std::string defaultSpool() {
+  if (const char* named = ::getenv("WARDER_SPOOL"); named != nullptr && *named != '\0')
+    return named;
   if (::geteuid() == 0) return "/var/lib/warder/spool";
   const char* state = ::getenv("XDG_STATE_HOME");
   if (state != nullptr && *state == '/') return std::string(state) + "/warder/spool";
@@ -87,7 +89,11 @@ Result<std::string> makeRunFolder(const std::string& spool, const std::string& r
   const std::string folder = fs::absolute(spool).string() + "/" + run_id;
   fs::create_directories(folder, failure);
   if (failure)
-    return Error{Kind::Kernel, "cannot make the spool folder " + folder, failure.value()};
+    return Error{Kind::Kernel,
+                 "cannot make the spool folder " + folder +
+                     " (mount a volume there, or name another with --spool or "
+                     "WARDER_SPOOL)",
+                 failure.value()};
   // The spool's group comes first, so that files made below inherit it.
   if (launch::mayChangeIds() && ::chown(folder.c_str(), launch::kScribeUid, launch::kSpoolGid) != 0)
     return kernelError("cannot give " + folder + " to the scribe");

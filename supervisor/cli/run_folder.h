@@ -10,8 +10,8 @@ namespace warder::cli {
 /// A UUID of version 7: sorts by time. Source: RFC 9562 section 5.7.
 std::string newRunId();
 
-/// Where spools go unless told otherwise: /var/lib/warder/spool for root, else
-/// $XDG_STATE_HOME/warder/spool or ~/.local/state/warder/spool.
+/// Where spools go unless told otherwise: $WARDER_SPOOL; without it /var/lib/warder/spool for root,
+/// else $XDG_STATE_HOME/warder/spool or ~/.local/state/warder/spool.
 std::string defaultSpool();
 
 /// Makes SPOOL/RUN_ID with run.json, delivery.json (the sinks, never their tokens) and the folders
