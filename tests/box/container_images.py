@@ -51,6 +51,6 @@ def make(engine, agent):
     build(engine, "--target", "binary", "--tag", "warder", *made, world.ROOT)
     build(engine, "--target", "claude-code", "--tag", AGENT, *extra_ca(engine), *made, world.ROOT)
     build(engine, "--tag", DEBIAN, "-", input=DEBIAN_BOX)
-    engine.import_root(BOX, {**containers.busybox_root(), "/warder": warder()},
+    engine.import_root(BOX, {**containers.busybox_root(), "/warder": warder(), "/bin/warder": containers.Link("/warder")},
                        entrypoint=containers.INIT)
     engine.docker("image", "prune", "--force")

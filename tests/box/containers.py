@@ -16,7 +16,7 @@ ENGINE = world.ROOT / "image/engine"
 KEPT = world.ROOT / "build/container-tests"  # images stay there, so that the next time is quick
 NEEDED = ("dockerd", "containerd", "runc", "iptables", "tini", "mmdebstrap", "busybox", "podman", "musl-gcc")
 SHELL_NAMES = ("sh", "id", "ls", "cat", "ps", "sleep", "kill", "true", "setsid", "nohup", "stty", "env", "dd",
-               "mount", "wc", "seq", "rm", "touch", "nc", "df", "head", "grep", "hostname", "nslookup")
+               "mount", "wc", "seq", "timeout", "tr", "rm", "touch", "nc", "df", "head", "grep", "hostname", "nslookup")
 INIT = ["/warder", "init", "--"]
 PATIENCE = 60
 
@@ -67,6 +67,11 @@ class Engine:
     def inside(self, *words):
         """The words of a command that runs in the engine's namespaces."""
         return [str(word) for word in (ENGINE, "enter", self.folder, *words)]
+
+    def on_network(self, *words):
+        """The words of a command that runs on the machine, but in the engine's network."""
+        first = (self.folder / "engine.pid").read_text().split()[0]
+        return [str(word) for word in ("nsenter", f"--net=/proc/{first}/ns/net", "--", *words)]
 
     def run(self, image, *command, options=(), **more):
         """`docker run --rm` to its end: returncode, stdout, stderr."""
