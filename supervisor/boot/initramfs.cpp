@@ -32,6 +32,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* kModules = "/modules";
+constexpr int kNoSuchStage = 125;
 constexpr int kRootWithinMs = 5000;
 // The order in which file systems are tried; which of them the kernel knows, it says itself.
 constexpr const char* kFileSystems[] = {"ext4", "erofs", "squashfs"};
@@ -175,12 +176,13 @@ class Initramfs {
   }
 
   /// A first process that dies takes the kernel with it, without a word: what lies in the root file
-  /// system is tried as an ordinary process before.
+  /// system is tried as an ordinary process before. A stage that does not exist is the quickest
+  /// thing that a warder can be asked for (supervisor/main.cpp).
   Status tryBinary() {
     posix_spawn_file_actions_t quiet;
     ::posix_spawn_file_actions_init(&quiet);
     ::posix_spawn_file_actions_addopen(&quiet, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-    const char* const words[] = {"warder", "--version", nullptr};
+    const char* const words[] = {"warder", "--stage=none", nullptr};
     pid_t child = -1;
     const int failed = ::posix_spawn(&child, settings_.init.c_str(), &quiet, nullptr,
                                      const_cast<char* const*>(words), environ);
@@ -189,12 +191,12 @@ class Initramfs {
     int status = 0;
     while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
     }
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
+    if (WIFEXITED(status) && WEXITSTATUS(status) == kNoSuchStage) return {};
     const std::string how = WIFSIGNALED(status)
                                 ? "dies of signal " + std::to_string(WTERMSIG(status))
                                 : "ends with code " + std::to_string(WEXITSTATUS(status));
     return Error{Kind::Config, settings_.init + " of the root file system " + how +
-                                   " when asked for its version; it is damaged, or no warder"};
+                                   " when it is tried; it is damaged, or no warder"};
   }
 
   Error cannotExecute(int reason) const {

@@ -88,6 +88,7 @@ InPlaceEnd runInPlace(InPlaceRun order) {
   config.one_id = !launch::mayChangeIds();
   config.stop_within = order.stop_within;
   config.cgroups = order.cgroups;
+  config.boot_warnings = order.boot_warnings;
   config.secret_fds = numbersOf(run->secrets);
   config.token_fds = numbersOf(run->tokens);
   // init closes the secrets itself, as soon as the broker has them.

@@ -13,6 +13,7 @@ struct InPlaceRun {
   bool quiet = false;
   std::chrono::milliseconds stop_within{0};  // see init::InitConfig
   std::string cgroups;                       // likewise
+  std::vector<std::string> boot_warnings;    // likewise
 };
 
 struct InPlaceEnd {

@@ -50,6 +50,8 @@ std::string sentenceOf(const std::string& report_file) {
   run.request.engine = "microvm";
   run.request.overrides.command = machine.settings.command;
   run.request.invocation = {0, nullptr, &moved};
+  run.cgroups = machine.cgroups.root;
+  run.boot_warnings = machine.warnings;
   const auto end = runInPlace(std::move(run));
   const bool started = !end.report_file.empty();
   boot::endMachine(

@@ -9,6 +9,7 @@ json::object toJson(const InitConfig& config) {
           {"engine", config.engine},
           {"stop_within_ms", config.stop_within.count()},
           {"cgroups", config.cgroups},
+          {"boot_warnings", json::value_from(config.boot_warnings)},
           {"attempt", config.attempt},
           {"run_dir", config.run_dir},
           {"job_file", config.job_file},
@@ -31,6 +32,7 @@ InitConfig initConfigFromJson(const json::object& object) {
   config.stop_within =
       std::chrono::milliseconds(object.at("stop_within_ms").to_number<std::int64_t>());
   config.cgroups = text("cgroups");
+  config.boot_warnings = json::value_to<std::vector<std::string>>(object.at("boot_warnings"));
   config.attempt = object.at("attempt").to_number<int>();
   config.run_dir = text("run_dir");
   config.job_file = text("job_file");

@@ -30,6 +30,8 @@ struct InitConfig {
   /// Folder of a cgroup v2 that is ours: below it are broker, workload/agent and workload/tools.
   /// Empty where there is none.
   std::string cgroups;
+  /// What the boot of a microVM has to say of the place; it takes the place of our own look at it.
+  std::vector<std::string> boot_warnings;
 
   bool inPlace() const { return engine != "run"; }
 };

@@ -272,7 +272,8 @@ Status Supervisor::openCgroups() {
 
 /// What a place that somebody else made has, and what it lacks.
 Status Supervisor::preparePlace() {
-  for (const auto& sentence : lookAtPlace())
+  const bool booted = config_.engine == "microvm";
+  for (const auto& sentence : booted ? config_.boot_warnings : lookAtPlace())
     record({"preflight.warning", {{"sentence", sentence}}});
   facts_.workspace = job_.agent.workspace;
   auto home = findHome(job_.agent.user, config_.run_id);

@@ -211,3 +211,4 @@ def test_what_the_boot_warned_of_stands_in_the_report(vm):
     assert booted.code == 0, booted.console
     warnings = json.dumps(json.loads(booted.report)["warnings"])
     assert "/dev/shm has 67108864 bytes" in warnings and "dns: none" in warnings, warnings
+    assert "eth0 stays down" in warnings
