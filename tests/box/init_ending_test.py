@@ -4,8 +4,7 @@ import pathlib
 import signal
 
 import pytest
-import world
-from init_place import PYTHON, children, descendants, state
+from init_place import PYTHON, children, descendants, eventually, state
 
 # A process that outlives the command, in a session of its own. It takes 300 ms for its end, as one
 # that writes its state to disk does.
@@ -85,7 +84,7 @@ def test_another_stop_shortens_the_grace(init, folder, first, number):
     assert running.line() == "ready"
     (command,) = children(running.pid)
     running.signal(number)
-    assert world.eventually(lambda: state(command) is None), "the first one is the command's"
+    assert eventually(lambda: state(command) is None), "the first one is the command's"
     assert state(running.pid), "the grace is long"
     running.signal(number)
     assert running.end().code == 128 + number, running.explain()
@@ -172,8 +171,8 @@ def test_signals_during_the_grace_are_not_lost_on_the_init(init, folder, first):
     mark, ready = folder / "mark", folder / "ready"
     running = init.start("/bin/sh", "-c", lines(SLOW_END + UNTIL + "exit 6", mark=mark, ready=ready), first=first,
                          options={"grace": "60s"})
-    assert world.eventually(ready.exists)
-    assert world.eventually(lambda: all(b"exit 6" not in command_line(pid) for pid in descendants(running.pid)))
+    assert eventually(ready.exists)
+    assert eventually(lambda: all(b"exit 6" not in command_line(pid) for pid in descendants(running.pid)))
     for number in (signal.SIGUSR1, signal.SIGHUP, signal.SIGWINCH, 40, signal.SIGTSTP, signal.SIGCONT):
         running.signal(number)
     assert running.end().code == 6, running.explain()

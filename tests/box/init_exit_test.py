@@ -3,7 +3,6 @@ import os
 import signal
 
 import pytest
-import world
 from init_place import FIRST_REAL_TIME, JOB_CONTROL, LAST, PYTHON
 
 warder_only = pytest.mark.skipif(os.environ.get("WARDER_INIT", "warder") != "warder",

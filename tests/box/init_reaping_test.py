@@ -2,8 +2,7 @@
 import signal
 
 import pytest
-import world
-from init_place import PYTHON, children, descendants, state, stat_of
+from init_place import PYTHON, children, descendants, eventually, stat_of, state
 
 # kill(-1) as seen from the command: everybody but PID 1 and itself, zombies too.
 ALONE = """
@@ -66,7 +65,7 @@ print("made", flush=True)
 sys.stdin.read()
 """, first=first, stdin=-1)
     assert running.line() == "made"
-    assert world.eventually(lambda: len(descendants(running.pid)) == 1), running.explain()
+    assert eventually(lambda: len(descendants(running.pid)) == 1), running.explain()
     running.place.stdin.close()
     running.place.stdin = None
     assert running.end().code == 0, running.explain()
@@ -77,9 +76,9 @@ def test_orphans_are_adopted_by_the_init(init):
 import os, time
 read, write = os.pipe()
 if os.fork() == 0:
+    middle = os.getpid()
     if os.fork() == 0:
-        parent = os.getppid()
-        while os.getppid() == parent: time.sleep(0.005)
+        while os.getppid() == middle: time.sleep(0.005)
         os.write(write, b"%d" % os.getppid())
     os._exit(0)
 os.wait(); os.close(write)
@@ -159,12 +158,12 @@ def test_what_ended_before_the_command_is_not_taken_for_it(init):
 def test_the_init_waits_without_a_clock(init):
     """It must wake up for signals only, not look around ten times a second."""
     running = init.start("/bin/sleep", "1000")
-    assert world.eventually(lambda: children(running.pid) and state(running.pid) == "S")
+    assert eventually(lambda: children(running.pid) and state(running.pid) == "S")
 
     def switches():
         lines = open(f"/proc/{running.pid}/status").read().splitlines()
         return [int(line.split()[1]) for line in lines if line.startswith("voluntary")][0]
-    world.eventually(lambda: not stat_of(running.pid), 0.2)
+    eventually(lambda: not stat_of(running.pid), 0.2)
     before = switches()
-    world.eventually(lambda: switches() != before, 1)
+    eventually(lambda: switches() != before, 1)
     assert switches() == before

@@ -3,9 +3,8 @@ import os
 import signal
 
 import pytest
-import world
 from init_place import (CRASHES, FIRST_REAL_TIME, FORWARDED, JOB_CONTROL, LAST, PATIENCE, PYTHON, WITNESS,
-                        children, state, status_of)
+                        children, eventually, state, status_of)
 
 IGNORABLE = sorted(set(range(1, LAST + 1)) - {9, 19, 32, 33})
 
@@ -73,7 +72,7 @@ def test_queued_signals_are_all_handed_on(init):
     running = init.witness()
     os.kill(running.pid, signal.SIGSTOP)
     if state(running.pid) in "RS":
-        world.eventually(lambda: state(running.pid) == "T")
+        eventually(lambda: state(running.pid) == "T")
     for _ in range(50):
         running.signal(40)
         running.signal(signal.SIGUSR2)
@@ -255,7 +254,7 @@ def test_a_stopped_command_gets_its_term(init):
     running = init.start("/bin/sh", "-c", "echo ready; kill -STOP $$; exit 3")
     assert running.line() == "ready"
     (command,) = children(running.pid)
-    assert world.eventually(lambda: state(command) == "T")
+    assert eventually(lambda: state(command) == "T")
     running.signal(signal.SIGTERM)
     if not init.is_warder:
         running.signal(signal.SIGCONT)
@@ -264,13 +263,13 @@ def test_a_stopped_command_gets_its_term(init):
 
 def test_stopping_and_going_on_reach_the_command_of_pid_1(init):
     running = init.start("/bin/sleep", "1000")
-    (command,) = world.eventually(lambda: children(running.pid))
+    (command,) = eventually(lambda: children(running.pid))
     for number in (signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU):
         running.signal(number)
-        assert world.eventually(lambda: state(command) == "T"), number
+        assert eventually(lambda: state(command) == "T"), number
         assert state(running.pid) != "T", "PID 1 goes on collecting"
         running.signal(signal.SIGCONT)
-        assert world.eventually(lambda: state(command) == "S"), number
+        assert eventually(lambda: state(command) == "S"), number
     assert status_of(command, "SigBlk") == ("0000000000000000",)
     running.signal(signal.SIGTERM)
     assert running.end().code == 143

@@ -6,8 +6,7 @@ import signal
 import subprocess
 
 import pytest
-import world
-from init_place import PATIENCE, PYTHON, children, descendants, stat_of
+from init_place import PATIENCE, PYTHON, children, descendants, eventually, read_some, stat_of
 
 
 def held(pid):
@@ -39,13 +38,13 @@ def test_descriptors_reach_the_command_and_do_not_stay_with_the_init(init, first
                              pass_fds=[write], first=first)
         os.close(write)
         assert running.line() == "ready"
-        assert os.read(read, 100) == b"through\n"
+        assert read_some(read) == b"through\n"
         own = ("anon_inode:[signalfd]", "anon_inode:[eventpoll]", "anon_inode:[timerfd]")
-        assert world.eventually(lambda: set(held(running.pid)) <= set(own)), held(running.pid)
+        assert eventually(lambda: set(held(running.pid)) <= set(own)), held(running.pid)
         # Whoever reads the other end sees its end with the command's.
         (command,) = children(running.pid)
         os.kill(command, signal.SIGKILL)
-        assert os.read(read, 100) == b""
+        assert read_some(read) == b""
         assert running.end().code == 137
     finally:
         os.close(read)
@@ -66,7 +65,7 @@ def test_the_commands_output_ends_with_the_command_not_with_the_init(init, folde
 def test_the_folder_is_the_commands_and_is_not_pinned(init, folder, first):
     running = init.start("/bin/sh", "-c", "pwd; exec sleep 1000", cwd=folder, first=first)
     assert running.line() == str(folder)
-    assert world.eventually(lambda: os.readlink(f"/proc/{running.pid}/cwd") == "/")
+    assert eventually(lambda: os.readlink(f"/proc/{running.pid}/cwd") == "/")
     (command,) = children(running.pid)
     assert os.readlink(f"/proc/{command}/cwd") == str(folder)
 
@@ -175,7 +174,7 @@ def test_killing_everybody_as_the_command_leaves_the_init(init):
 def test_orphans_come_to_it_though_it_is_not_pid_1(init):
     running = init.start("/bin/sh", "-c", "(setsid sh -c 'echo orphan; exec sleep 1000' &); exec sleep 1000", first=False)
     assert running.line() == "orphan"
-    assert world.eventually(lambda: len(children(running.pid)) == 2), running.explain()
+    assert eventually(lambda: len(children(running.pid)) == 2), running.explain()
 
 
 @pytest.mark.parametrize("first,quiet,warned", [(True, False, False), (False, False, True), (False, True, False)])
@@ -203,12 +202,12 @@ def test_the_death_of_its_parent_is_told(init, folder, number):
         "/bin/sh", folder / "child", parent_death=number))
     (folder / "child").write_text(f"trap 'touch {mark}; exit 0' TERM USR1; touch {ready}; while :; do sleep 0.01; done")
     parent = init.start_command(["/bin/sh", "-c", f"{through} & wait"], first=False)
-    assert world.eventually(ready.exists)
+    assert eventually(ready.exists)
     (own,) = children(parent.pid)
     below = descendants(own)
     parent.signal(signal.SIGKILL)
     assert parent.wait()
-    assert world.eventually(lambda: stat_of(own) is None or stat_of(own)[0] == "Z")
+    assert eventually(lambda: stat_of(own) is None or stat_of(own)[0] == "Z")
     if number == "KILL":
         for pid in below:
             end(pid)

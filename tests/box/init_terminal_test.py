@@ -5,8 +5,7 @@ import shlex
 import signal
 
 import pytest
-import world
-from init_place import LAST, PYTHON, WITNESS, children, descendants, state, stat_of
+from init_place import LAST, PYTHON, WITNESS, children, descendants, eventually, stat_of, state
 
 
 def group(pid):
@@ -14,7 +13,7 @@ def group(pid):
 
 
 def only_child(running):
-    return world.eventually(lambda: children(running.pid))[0]
+    return eventually(lambda: children(running.pid))[0]
 
 
 def test_a_program_reads_and_writes_its_terminal(init, terminal):
@@ -33,11 +32,11 @@ def test_a_shell_has_job_control(init, terminal, group_too):
     assert "m" in terminal.until(":\n").split("flags:")[1]
     terminal.type("sleep 1000\n")
     shell = only_child(running)
-    assert world.eventually(lambda: children(shell))
+    assert eventually(lambda: children(shell))
     terminal.type("\x1a")
     terminal.until("Stopped")
     terminal.type("bg; fg\n")
-    world.eventually(lambda: children(shell) and state(children(shell)[0]) == "S")
+    eventually(lambda: children(shell) and state(children(shell)[0]) == "S")
     terminal.type("\x03")
     terminal.type("exit 5\n")
     assert running.end().code == 5
@@ -98,7 +97,7 @@ def test_ctrl_z_stops_the_command_of_pid_1_and_cont_lets_it_go_on(init, terminal
     terminal.until("one\n")
     command = only_child(running)
     terminal.type("\x1a")
-    assert world.eventually(lambda: state(command) == "T")
+    assert eventually(lambda: state(command) == "T")
     running.signal(signal.SIGCONT)
     terminal.type("two\n")
     terminal.until("two\n")
@@ -152,7 +151,7 @@ class Shell:
         def both():
             pids = descendants(self.running.pid)
             return pids if len(pids) > 1 else None
-        return world.eventually(both)[:2]
+        return eventually(both)[:2]
 
 
 @pytest.fixture
@@ -194,7 +193,7 @@ def test_under_a_shell_a_stopped_job_goes_on_in_the_background(shell, terminal):
     terminal.type("\x1a")
     terminal.until("Stopped")
     shell.say("bg")
-    assert world.eventually(lambda: state(own) == state(command) == "S")
+    assert eventually(lambda: state(own) == state(command) == "S")
     shell.say("kill %1; wait %1; echo code $?")
     terminal.until("code 143\n")
 
