@@ -57,7 +57,7 @@ class Showing {
   RunView& view_;
 };
 
-Result<int> conduct(const init::InitConfig& config, RunView& view) try {
+Result<int> conduct(PreparedRun& run, RunView& view) try {
   boost::asio::io_context context(1);
   const auto look = [&view](const base::json::object& message) {
     if (const auto* event = message.if_contains("event"))
@@ -66,7 +66,7 @@ Result<int> conduct(const init::InitConfig& config, RunView& view) try {
       view.showStatus(status->as_object());
   };
   Showing showing(context, view);
-  return init::Supervisor(context, config, look).run();
+  return init::Supervisor(context, run.config, look, std::move(run.orders)).run();
 } catch (const std::exception& error) {
   return Error{Kind::Internal, std::string("init: ") + error.what()};
 }
@@ -94,7 +94,9 @@ InPlaceEnd runInPlace(InPlaceRun order) {
   // init closes the secrets itself, as soon as the broker has them.
   for (auto& secret : run->secrets) secret.release();
   RunView view(config.run_dir, order.quiet);
-  const auto ended = conduct(config, view);
+  const job::JobSpec job = run->orders.job;
+  const auto ended = conduct(*run, view);
+  run->orders.job = job;
   const auto signals = watch::openSignalFd();
   view.finish(signals ? signals->get() : -1);
   const int exit_code = finishRun(*run, ended);

@@ -57,12 +57,12 @@ Result<UniqueFd> openToken(const job::SecretSource& from, const MovedSecrets& mo
 }
 
 base::Status openSources(PreparedRun& run, const MovedSecrets& moved) {
-  for (const auto& secret : run.job.secrets) {
+  for (const auto& secret : run.orders.job.secrets) {
     auto opened = openSource(secret.from, moved);
     if (!opened) return opened.error().during("secret " + secret.name);
     run.secrets.push_back(std::move(*opened));
   }
-  for (const auto& sink : run.job.results.to) {
+  for (const auto& sink : run.orders.job.results.to) {
     auto token = openToken(sink.token, moved);
     if (!token) return token.error().during("the token of " + sink.url);
     run.tokens.push_back(std::move(*token));
@@ -71,11 +71,11 @@ base::Status openSources(PreparedRun& run, const MovedSecrets& moved) {
 }
 
 base::Status makeFolders(PreparedRun& run) {
-  auto results = openResultsFolder(run.job);
+  auto results = openResultsFolder(run.orders.job);
   if (!results) return results.error();
   run.results = std::move(*results);
   run.config.run_id = newRunId();
-  auto folder = makeRunFolder(run.request.spool, run.config.run_id, run.job);
+  auto folder = makeRunFolder(run.request.spool, run.config.run_id, run.orders.job);
   if (!folder) return folder.error();
   run.config.run_dir = std::move(*folder);
   return {};
@@ -112,7 +112,7 @@ std::optional<int> agentsOwnCode(const json::value& report) {
 /// Leaves the results, says how the run ended and where they are; returns the exit code.
 int tell(const PreparedRun& run, int exit_code) {
   const std::string& folder = run.config.run_dir;
-  const std::string place = run.job.results.directory + "/" + run.config.run_id;
+  const std::string place = run.orders.job.results.directory + "/" + run.config.run_id;
   const auto left = report::exportResults(folder, pathOf(run.results));
   if (!left && exit_code < kUndelivered) exit_code += kUndelivered;
   auto text = base::readFile(folder + "/" + journal::kReportFile, kMaxReport);
@@ -124,7 +124,7 @@ int tell(const PreparedRun& run, int exit_code) {
   else
     out << "the results could not be left in " << place << " (" << left.error().sentence()
         << "); the spool has them: " << folder << "\n";
-  for (const auto& sink : run.job.results.to) {
+  for (const auto& sink : run.orders.job.results.to) {
     if (exit_code >= kUndelivered)
       out << "not delivered to " << sink.url << "; later: warder deliver " << folder << "\n";
     else
@@ -180,20 +180,20 @@ std::optional<PreparedRun> prepareRun(RunRequest request) {
   if (!in_place)
     if (auto possible = checkMachine(); !possible) return refused(possible.error());
 
-  PreparedRun run{std::move(request), std::move(orders.job), {}, {}, {}, {}};
-  const auto variables = job::secretVariables(run.job);
+  PreparedRun run{std::move(request), std::move(orders), {}, {}, {}, {}};
+  const auto variables = job::secretVariables(run.orders.job);
   const auto& invocation = run.request.invocation;
   if (!variables.empty() && moved.empty())
     return refused(moveSecretsOut(variables, {invocation.argument_count, invocation.arguments}));
-  if (const auto faults = checkSecretFiles(run.job); !faults.empty()) return refused(faults);
+  if (const auto faults = checkSecretFiles(run.orders.job); !faults.empty()) return refused(faults);
   if (auto opened = openSources(run, moved); !opened) return refused(opened.error());
   if (auto made = makeFolders(run); !made) return refused(made.error());
   run.config.engine = run.request.engine;
-  run.config.job_file = run.job.file;
-  run.config.job_digest = run.job.digest;
-  run.config.workspace = run.job.agent.workspace;
+  run.config.job_file = run.orders.job.file;
+  run.config.job_digest = run.orders.job.digest;
+  run.config.workspace = run.orders.job.agent.workspace;
   run.config.command = run.request.overrides.command;
-  if (!in_place) run.config.rootfs = run.job.agent.root;
+  if (!in_place) run.config.rootfs = run.orders.job.agent.root;
   return run;
 }
 

@@ -8,6 +8,7 @@
 #include "supervisor/base/fd.h"
 #include "supervisor/cli/command_run.h"
 #include "supervisor/init/init_config.h"
+#include "supervisor/init/orders.h"
 #include "supervisor/job/job_reader.h"
 
 namespace warder::cli {
@@ -24,7 +25,7 @@ struct RunRequest {
 
 struct PreparedRun {
   RunRequest request;
-  job::JobSpec job;
+  init::Orders orders;
   base::UniqueFd results;
   init::InitConfig config;  // but for the descriptors
   std::vector<base::UniqueFd> secrets, tokens;

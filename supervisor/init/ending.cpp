@@ -81,6 +81,7 @@ void Supervisor::agentEnded(const watch::Ended& ended) {
 /// What the agent left running gets SIGTERM, a grace of its own, then SIGKILL.
 void Supervisor::endLeftovers() {
   phase_ = Phase::Leftovers;
+  pending_broker_.reset();  // its control socket closes, and it ends
   terminated_ += signalDescendants(SIGTERM, ownStages());
   const auto grace = budget_.forLeftovers(job_.limits.grace, std::chrono::steady_clock::now());
   after(grace, [this] {

@@ -87,15 +87,23 @@ Status Supervisor::startScribe() {
   start.gid = launch::kSpoolGid;
   auto stage = launch::startStage(start);
   if (!stage) return stage.error();
-  if (auto ready = launch::awaitReady(*stage, kStartLimit); !ready) return ready.error();
-  scribe_ = adopt(std::move(*stage), &Supervisor::onScribe);
+  pending_scribe_ = std::move(*stage);
+  return {};
+}
+
+Status Supervisor::awaitScribe() {
+  auto ready = launch::awaitReady(*pending_scribe_, kStartLimit);
+  if (!ready) return ready.error();
+  scribe_ = adopt(std::move(*pending_scribe_), &Supervisor::onScribe);
   return {};
 }
 
 Status Supervisor::readOrders() {
-  auto orders = readOrdersAgain(config_);
-  if (!orders) return orders.error();
-  orders_ = std::move(*orders);
+  if (!orders_read_) {
+    auto orders = readOrdersAgain(config_);
+    if (!orders) return orders.error();
+    orders_ = std::move(*orders);
+  }
   facts_.run_id = config_.run_id;
   if (!config_.inPlace()) facts_.root = config_.run_dir + "/root";
   facts_.one_id = config_.one_id;
@@ -166,9 +174,7 @@ void Supervisor::buildBox() {
   phase_ = Phase::Baseline;
   step_.cancel();
   startCourier();
-  auto network = makeNetwork();
-  if (!network) return setupFailed("network", network.error());
-  if (auto started = startBroker(); !started) return setupFailed("broker", started.error());
+  if (auto ready = awaitBroker(); !ready) return setupFailed("broker", ready.error());
   auto made = config_.inPlace() ? preparePlace() : makeRoot();
   if (!made) return setupFailed("box", made.error());
   box_made_ = true;
@@ -182,26 +188,45 @@ void Supervisor::buildBox() {
     startAgent();
 }
 
+/// The doors' ports in a network of the agent's own, where all are free.
+std::vector<std::uint16_t> Supervisor::doorPorts() const {
+  std::vector<std::uint16_t> ports;
+  for (std::size_t i = 0; i < config_.secret_fds.size(); ++i)
+    ports.push_back(static_cast<std::uint16_t>(launch::kFirstDoorPort + i));
+  return ports;
+}
+
+/// Processes take their time to start, so those that wait for nobody are started first.
+void Supervisor::startNetwork() {
+  if (config_.inPlace() && !launch::mayMakeNetworks()) return;
+  auto stage = launch::startNetworkStage(doorPorts());
+  if (stage) pending_network_ = std::move(*stage);
+  if (!stage) base::log(base::Level::Error, stage.error().sentence());
+}
+
+/// While the scribe stores the start; the agent waits for both.
+void Supervisor::makeNetworkAndBroker() {
+  if (auto network = makeNetwork(); !network) return setupFailed("network", network.error());
+  if (auto started = startBroker(); !started) return setupFailed("broker", started.error());
+}
+
 /// A network of the agent's own where that can be had. Where it cannot, the policy does not bind
 /// what goes past the broker: only a policy that says so lets the run start.
 Status Supervisor::makeNetwork() {
-  std::vector<std::uint16_t> ports;
-  for (std::size_t i = 0; i < job_.secrets.size(); ++i)
-    ports.push_back(static_cast<std::uint16_t>(launch::kFirstDoorPort + i));
   Error why{Kind::Kernel, "it takes CAP_SYS_ADMIN and CAP_NET_ADMIN"};
-  if (!config_.inPlace() || launch::mayMakeNetworks()) {
-    auto network = launch::makeAgentNetwork(ports);
+  if (pending_network_) {
+    auto network = launch::awaitNetwork(*pending_network_, doorPorts());
     if (network) network_ = std::move(*network);
     if (network) return {};
-    if (!config_.inPlace()) return network.error();
     why = network.error();
   }
+  if (!config_.inPlace()) return why;
   if (!orders_.policy.allow_degraded)
     return Error{Kind::Config,
                  "the agent cannot have a network of its own here (" + why.sentence() +
                      "), so that it could walk around the policy; give the container what is "
                      "missing, or say allow_degraded: true in the policy"};
-  auto here = launch::listenHere(ports.size());
+  auto here = launch::listenHere(config_.secret_fds.size());
   if (!here) return here.error();
   network_ = std::move(*here);
   mechanism_ = "advisory";
@@ -247,10 +272,18 @@ Status Supervisor::startBroker() {
   start.gid = start.uid;
   auto stage = launch::startStage(start);
   if (!stage) return stage.error();
-  auto ready = launch::awaitReady(*stage, kStartLimit);
-  broker_ = adopt(std::move(*stage), &Supervisor::onBroker);
+  broker_.pid = stage->pid;
+  pending_broker_ = std::move(*stage);
   network_.listeners.clear();
   for (const int fd : config_.secret_fds) ::close(fd);
+  return {};
+}
+
+Status Supervisor::awaitBroker() {
+  if (!pending_broker_) return {};
+  auto ready = launch::awaitReady(*pending_broker_, kStartLimit);
+  broker_ = adopt(std::move(*pending_broker_), &Supervisor::onBroker);
+  pending_broker_.reset();
   if (!ready) return ready.error();
   return {};
 }

@@ -20,9 +20,12 @@ constexpr const char* kPhaseNames[] = {"starting", "baseline",   "running",
                                        "closing",  "delivering", "done"};
 }  // namespace
 
-Supervisor::Supervisor(boost::asio::io_context& context, InitConfig config, Viewer viewer)
+Supervisor::Supervisor(boost::asio::io_context& context, InitConfig config, Viewer viewer,
+                       std::optional<Orders> orders)
     : context_(context),
       config_(std::move(config)),
+      orders_read_(orders.has_value()),
+      orders_(orders ? std::move(*orders) : Orders()),
       viewer_(std::move(viewer)),
       signals_(context),
       wall_(context),
@@ -35,13 +38,18 @@ int Supervisor::run() {
     base::log(base::Level::Error, started.error().sentence());
     return exit_code_;
   }
-  if (auto read = readOrders(); !read) {
-    recordStart();
-    setupFailed("job", read.error());
-  } else {
-    recordStart();
+  startNetwork();
+  const auto read = readOrders();
+  if (auto ready = awaitScribe(); !ready) {
+    base::log(base::Level::Error, ready.error().sentence());
+    return exit_code_;
   }
+  recordStart();
   openControl();
+  if (!read)
+    setupFailed("job", read.error());
+  else
+    makeNetworkAndBroker();
   tellStatus();
   context_.run();
   return exit_code_;
@@ -145,6 +153,11 @@ void Supervisor::serviceEnded(const std::string& name, const watch::Ended& ended
   const bool ours =
       phase_ == Phase::Closing || phase_ == Phase::Delivering || phase_ == Phase::Done;
   if (name == "broker") {
+    if (pending_broker_) {  // it could not start, and has said why
+      auto ready = awaitBroker();
+      broker_.pid = -1;
+      if (!ready) return setupFailed("broker", ready.error());
+    }
     broker_.pid = -1;
     if (phase_ > Phase::Leftovers) return;  // told to end
     data["restarted"] = false;

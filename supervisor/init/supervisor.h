@@ -35,7 +35,9 @@ class Supervisor {
   /// second; must not block.
   using Viewer = std::function<void(const base::json::object&)>;
 
-  Supervisor(boost::asio::io_context& context, InitConfig config, Viewer viewer);
+  /// `orders` when this process has read them already; else they are read again.
+  Supervisor(boost::asio::io_context& context, InitConfig config, Viewer viewer,
+             std::optional<Orders> orders = std::nullopt);
 
   /// Conducts the run to its end; returns the exit code of the box.
   int run();
@@ -61,13 +63,18 @@ class Supervisor {
 
   // setup.cpp
   base::Status startScribe();
+  base::Status awaitScribe();
   void openControl();
   base::Status readOrders();
   void recordStart();
   void startCourier();
   void buildBox();
+  std::vector<std::uint16_t> doorPorts() const;
+  void startNetwork();
+  void makeNetworkAndBroker();
   base::Status makeNetwork();
   base::Status startBroker();
+  base::Status awaitBroker();
   base::Status preparePlace();
   base::Status openCgroups();
   base::Status makeRoot();
@@ -115,6 +122,7 @@ class Supervisor {
 
   boost::asio::io_context& context_;
   InitConfig config_;
+  bool orders_read_ = false;
   Orders orders_;
   const job::JobSpec& job_ = orders_.job;
   report::Fold fold_;
@@ -127,6 +135,7 @@ class Supervisor {
   pid_t agent_ = -1;
   pid_t harvest_ = -1;
   std::unique_ptr<StageLink> harvest_link_;
+  std::optional<launch::StartedStage> pending_scribe_, pending_network_, pending_broker_;
   launch::AgentNetwork network_;
   launch::BoxFacts facts_;
   std::unique_ptr<MemoryWatch> memory_;

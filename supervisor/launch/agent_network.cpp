@@ -166,12 +166,20 @@ Result<std::vector<UniqueFd>> buildNetwork(const std::vector<std::uint16_t>& por
 
 }  // namespace
 
-Result<AgentNetwork> makeAgentNetwork(const std::vector<std::uint16_t>& ports) {
+Result<StartedStage> startNetworkStage(const std::vector<std::uint16_t>& ports) {
   base::json::array list(ports.begin(), ports.end());
-  StageStart start{"net", {{"ports", std::move(list)}}, {}, 0, 0, false};
-  auto stage = startStage(start);
+  return startStage({"net", {{"ports", std::move(list)}}, {}, 0, 0, false});
+}
+
+Result<AgentNetwork> makeAgentNetwork(const std::vector<std::uint16_t>& ports) {
+  auto stage = startNetworkStage(ports);
   if (!stage) return stage.error();
-  auto ready = awaitReady(*stage, kStartLimit);
+  return awaitNetwork(*stage, ports);
+}
+
+Result<AgentNetwork> awaitNetwork(const StartedStage& stage,
+                                  const std::vector<std::uint16_t>& ports) {
+  auto ready = awaitReady(stage, kStartLimit);
   if (!ready) return ready.error();
   auto& fds = ready->fds;
   const std::size_t each = ports.empty() ? 0 : (fds.size() - 1) / ports.size();

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "supervisor/base/fd.h"
+#include "supervisor/launch/spawner.h"
 
 namespace warder::launch {
 
@@ -20,8 +21,13 @@ struct AgentNetwork {
 /// First port of the base-URL doors; the namespace is the agent's alone, so the numbers are fixed.
 inline constexpr std::uint16_t kFirstDoorPort = 7411;
 
-/// Starts the `net` stage, which makes the namespace and hands it over. Errors: Kernel (no user
-/// namespaces, no privilege), Timeout. Source: ip-route(8) "local" routes (AnyIP).
+/// Starts the `net` stage, which makes the namespace with listeners on these ports. Errors: Kernel.
+base::Result<StartedStage> startNetworkStage(const std::vector<std::uint16_t>& ports);
+/// What it made. Errors: Kernel (no user namespaces, no privilege), Timeout.
+/// Source: ip-route(8) "local" routes (AnyIP).
+base::Result<AgentNetwork> awaitNetwork(const StartedStage& stage,
+                                        const std::vector<std::uint16_t>& ports);
+/// Both.
 base::Result<AgentNetwork> makeAgentNetwork(const std::vector<std::uint16_t>& ports);
 
 /// Listeners for so many doors in the network that this process is in (mechanism `advisory`): from
