@@ -81,17 +81,20 @@ def start_and_end(folder, rounds):
 
 def to_the_agent(folder, rounds):
     """From the exec of the first process of Warder to the first instruction of the agent."""
-    timing = build(folder / "workspace")
     workspace = folder / "workspace"
-    boxed = write_job(folder, "stamp", ["/workspace/init_timing", "under-stamp", "/workspace/stamp"],
+    workspace.chmod(0o777)  # the agent is another user
+    folder.chmod(0o755)
+    timing = build(workspace)
+    boxed = write_job(folder, "stamp", ["/workspace/init_timing", "under-stamp", "/workspace/boxed"],
                       **with_a_key(folder))
-    here = write_job(folder, "stamp-here", [timing, "under-stamp", workspace / "stamp"],
+    here = write_job(folder, "stamp-here", [timing, "under-stamp", workspace / "here"],
                      **{**with_a_key(folder), "policy": {**with_a_key(folder)["policy"], "allow_degraded": True}})
-    ways = {"warder run": run_words(folder, boxed),
-            "warder init --job, as in a container": [WARDER, "init", "--job", here, "--spool", folder / "spool"]}
+    ways = {"warder run": ("boxed", run_words(folder, boxed)),
+            "warder init --job, as in a container":
+                ("here", [WARDER, "init", "--job", here, "--spool", folder / "spool"])}
     rows = []
-    for name, words in ways.items():
-        done = subprocess.run([str(word) for word in (timing, "reach", rounds, workspace / "stamp", *words)],
+    for name, (stamp, words) in ways.items():
+        done = subprocess.run([str(word) for word in (timing, "reach", rounds, workspace / stamp, *words)],
                               capture_output=True, text=True)
         answer = json.loads(done.stdout.splitlines()[-1]) if done.returncode == 0 and done.stdout else None
         rows.append((name, answer and f"{answer['p50'] / 1000:.1f}"))

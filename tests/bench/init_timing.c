@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -57,9 +58,14 @@ static double part(double* sorted, int count, int percent) {
   return sorted[at < count ? at : count - 1];
 }
 
+static int own_proc; /* the pid namespace has a /proc of its own, as a container has */
+
 /* What runs in the child until its exec. The parent stands still meanwhile (CLONE_VFORK). */
 static int execIt(void* words) {
   char** argv = words;
+  if (own_proc && (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+                   mount("proc", "/proc", "proc", 0, NULL) != 0))
+    _exit(127);
   execvp(argv[0], argv);
   _exit(127);
 }
@@ -67,8 +73,8 @@ static int execIt(void* words) {
 /* The program as PID 1 of a new pid namespace; returns when it has been executed. */
 static pid_t asFirst(char** argv) {
   static char stack[65536] __attribute__((aligned(64)));
-  const pid_t pid =
-      clone(execIt, stack + sizeof stack, CLONE_NEWPID | CLONE_VM | CLONE_VFORK | SIGCHLD, argv);
+  const int flags = CLONE_NEWPID | CLONE_VM | CLONE_VFORK | SIGCHLD | (own_proc ? CLONE_NEWNS : 0);
+  const pid_t pid = clone(execIt, stack + sizeof stack, flags, argv);
   if (pid < 0) fail("clone");
   return pid;
 }
@@ -288,6 +294,7 @@ static int underStamp(const char* path) {
 
 static int timeReach(int rounds, const char* path, char** argv) {
   double* took = calloc(rounds, sizeof *took);
+  own_proc = 1;
   for (int i = 0; i < rounds; ++i) {
     const pid_t pid = asFirst(argv);
     const double begin = micros();
