@@ -74,6 +74,7 @@ void Supervisor::agentEnded(const watch::Ended& ended) {
   else
     data["code"] = ended.code;
   if (memory_) memory_->finish();
+  if (start_) start_->stop();
   record({"agent.exited", std::move(data), Durability::Outcome});
   endLeftovers();
 }
@@ -105,7 +106,7 @@ void Supervisor::leftoversStep() {
   if (broker_.link) broker_.link->finishSending();
   phase_ = Phase::Harvest;
   // Nobody writes any more; the scribe takes what the pipes still hold and says outputs_closed.
-  if (!scribe_.link) return startHarvest();
+  if (!scribe_.link) return outputsClosed();
   scribe_.link->send({{"close_output", true}});
   giveUpAfter(kClosingLimit, "take the rest of the agent's output");
 }
@@ -116,6 +117,13 @@ void Supervisor::giveUpAfter(std::chrono::milliseconds limit, const std::string&
     base::log(base::Level::Error, "the scribe did not " + duty + " in time");
     finish(false);
   });
+}
+
+/// Nothing of the agent runs any more: its program is what it will be.
+void Supervisor::outputsClosed() {
+  if (!program_) return startHarvest();
+  const auto limit = budget_.forHarvest(kProgramLimit, std::chrono::steady_clock::now());
+  program_->finish([this] { startHarvest(); }, limit);
 }
 
 void Supervisor::startHarvest() {

@@ -195,7 +195,7 @@ void Supervisor::onScribe(const json::object& message) {
     fold_.add(base::eventFromMessage(authored->as_object()));
     show({{"event", *authored}});
   } else if (message.contains("outputs_closed")) {
-    if (phase_ == Phase::Harvest) startHarvest();
+    if (phase_ == Phase::Harvest) outputsClosed();
   } else if (message.contains("harvested")) {
     harvested_ = true;
     harvestEnded();
@@ -217,8 +217,10 @@ void Supervisor::onScribe(const json::object& message) {
 }
 
 void Supervisor::onBroker(const json::object& message) {
-  if (const auto* event = message.if_contains("event"))
-    record(base::eventFromMessage(event->as_object()));
+  const auto* event = message.if_contains("event");
+  if (event == nullptr) return;
+  if (start_) start_->stop();  // it has called somebody
+  record(base::eventFromMessage(event->as_object()));
 }
 
 void Supervisor::onCourier(const json::object& message) {
@@ -245,7 +247,7 @@ Supervisor::Service Supervisor::adopt(launch::StartedStage stage, Handler handle
 }
 
 std::vector<pid_t> Supervisor::ownStages() const {
-  return {scribe_.pid, broker_.pid, courier_.pid, harvest_};
+  return {scribe_.pid, broker_.pid, courier_.pid, harvest_, program_ ? program_->stage() : -1};
 }
 
 void Supervisor::after(std::chrono::milliseconds delay, std::function<void()> action) {

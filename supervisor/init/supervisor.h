@@ -18,8 +18,10 @@
 #include "supervisor/init/init_config.h"
 #include "supervisor/init/memory_watch.h"
 #include "supervisor/init/orders.h"
+#include "supervisor/init/program_watch.h"
 #include "supervisor/init/run_status.h"
 #include "supervisor/init/stage_link.h"
+#include "supervisor/init/start_watch.h"
 #include "supervisor/init/stop_budget.h"
 #include "supervisor/launch/agent_network.h"
 #include "supervisor/launch/planner.h"
@@ -83,6 +85,7 @@ class Supervisor {
   // workload.cpp
   void startBaseline();
   void startAgent();
+  void watchAgent();
   base::Status runHarvestStage(const std::string& mode, int stream);
   base::Status lendHarvestFolder(bool lend);
   int networkFd(int number) const;
@@ -96,6 +99,7 @@ class Supervisor {
   void agentEnded(const watch::Ended& ended);
   void endLeftovers();
   void leftoversStep();
+  void outputsClosed();
   void startHarvest();
   void harvestEnded();
   void giveUpAfter(std::chrono::milliseconds limit, const std::string& duty);
@@ -139,6 +143,8 @@ class Supervisor {
   launch::AgentNetwork network_;
   launch::BoxFacts facts_;
   std::unique_ptr<MemoryWatch> memory_;
+  std::unique_ptr<ProgramWatch> program_;
+  std::unique_ptr<StartWatch> start_;
   boost::asio::posix::stream_descriptor signals_;
   boost::asio::steady_timer wall_, step_, told_;
   std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();

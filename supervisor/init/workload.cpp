@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "supervisor/base/log.h"
+#include "supervisor/init/box_processes.h"
 #include "supervisor/init/supervisor.h"
 #include "supervisor/init/tokens.h"
 #include "supervisor/launch/box_root.h"
@@ -87,6 +88,21 @@ Status Supervisor::runHarvestStage(const std::string& mode, int stream) {
   return {};
 }
 
+/// What its program is (BC-097), and whether it does anything at all (BC-043).
+void Supervisor::watchAgent() {
+  const auto emit = [this](base::Event event) { record(std::move(event)); };
+  const uid_t reader = config_.one_id ? 0 : launch::kBrokerUid;
+  program_ = std::make_unique<ProgramWatch>(context_, job_, emit,
+                                            programReader(reader, launch::kSpoolGid));
+  program_->start(facts_.executable);
+  StartWatch::Eyes eyes;
+  eyes.signs = [this] { return signsOf(config_.run_dir, descendants(ownStages())); };
+  eyes.last_line = [this] { return lastOutputLine(config_.run_dir); };
+  eyes.emit = emit;
+  start_ = std::make_unique<StartWatch>(context_, std::move(eyes));
+  start_->start();
+}
+
 void Supervisor::startAgent() {
   launch::ExecPlan plan = launch::planAgent(job_, facts_);
   const int first = base::kFirstExtraFd;
@@ -123,6 +139,7 @@ void Supervisor::startAgent() {
       {"agent.started",
        {{"pid", agent_}, {"argv", repeatWords(plan.argv)}, {"uid", plan.uid}, {"gid", plan.gid}}});
   memory_->start();
+  watchAgent();
   if (!job_.limits.wall) return;
   wall_.expires_after(*job_.limits.wall);
   wall_.async_wait([this](const boost::system::error_code& failure) {
