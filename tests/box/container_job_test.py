@@ -132,6 +132,25 @@ def test_bc_046_a_small_tmp_that_is_full_keeps_nothing_from_being_reported(place
     assert (ran.results / "artifacts/made.txt").exists() and ran.verify().returncode == 0
 
 
+@pytest.mark.parametrize("mechanism", ["advisory", "netns"])
+@pytest.mark.parametrize("ipv6", [False, True])
+def test_bc_082_the_broker_is_reached_however_localhost_resolves(place, ipv6, mechanism):
+    place.secret("key", world.new_key())
+    place.shell_job("echo $ANTHROPIC_BASE_URL; port=${ANTHROPIC_BASE_URL##*:}; "
+                    "for host in 127.0.0.1 localhost '[::1]'; do wget -O- http://$host:$port/v1/none 2>&1 | tail -n 1; done",
+                    secrets={"anthropic": {"from": {"file": "/run/secrets/key"}}})
+    options = ["--sysctl", f"net.ipv6.conf.all.disable_ipv6={int(not ipv6)}"]
+    if mechanism == "netns":
+        options += ["--cap-add", "SYS_ADMIN", "--cap-add", "NET_ADMIN"]
+    ran = place.run(BOX, options=options)
+    assert ran.code == 0, ran
+    url, literal, name, six = ran.output.splitlines()
+    assert url.startswith("http://127.0.0.1:"), ran.output
+    assert "HTTP/1.1 4" in literal and "HTTP/1.1 4" in name, ran.output
+    # The agent's own network always has IPv6 on its loopback.
+    assert ("HTTP/1.1 4" in six) == (ipv6 or mechanism == "netns"), ran.output
+
+
 @pytest.mark.parametrize("size, warned", [(None, True), ("64m", True), ("256m", False), ("1g", False)])
 def test_bc_085_a_small_dev_shm_is_warned_of(place, size, warned):
     place.shell_job("true")

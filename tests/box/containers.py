@@ -16,7 +16,7 @@ ENGINE = world.ROOT / "image/engine"
 KEPT = world.ROOT / "build/container-tests"  # images stay there, so that the next time is quick
 NEEDED = ("dockerd", "containerd", "runc", "iptables", "tini", "mmdebstrap", "busybox", "podman", "musl-gcc")
 SHELL_NAMES = ("sh", "id", "ls", "cat", "ps", "sleep", "kill", "true", "setsid", "nohup", "stty", "env", "dd",
-               "mount", "wc", "seq", "timeout", "tr", "rm", "touch", "nc", "df", "head", "grep", "hostname", "nslookup")
+               "mount", "wc", "seq", "timeout", "tr", "wget", "rm", "touch", "nc", "df", "head", "grep", "hostname", "nslookup")
 INIT = ["/warder", "init", "--"]
 PATIENCE = 60
 
