@@ -85,6 +85,8 @@ void addCheckCommand(CLI::App& app, int& exit_code) {
   command->add_option("command", options->overrides.command,
                       "After --: a command to run instead of the job's agent");
   command->add_option("--workspace", options->overrides.workspace, "Instead of agent.workspace");
+  command->add_option("--rootfs", options->overrides.rootfs,
+                      "Instead of agent.rootfs: an unpacked image");
   command->add_option("--results", options->overrides.results, "Instead of results.dir");
   command->add_flag("--json", options->as_json, "Prints faults, warnings and plan as JSON");
   command->footer(

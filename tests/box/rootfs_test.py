@@ -159,6 +159,18 @@ def test_the_start_says_which_image_it_is(person):
     assert f"{image} (read-only)" in checked.stdout, checked.stdout + checked.stderr
 
 
+def test_the_command_line_may_name_the_image(person):
+    image = busybox_image(person)
+    job = person.job(agent={"command": ["/bin/cat", "/etc/os-release"]})
+    ran = person.run(job, "--rootfs", image)
+    assert ran.code == 0 and ran.output == "ID=tiny\n", ran.explain()
+    ran = person.run(job, "--rootfs", "image")  # relative to the current folder
+    assert ran.code == 0 and ran.output == "ID=tiny\n", ran.explain()
+    checked = person.warder("check", job, "--rootfs", image)
+    assert checked.returncode == 0 and f"{image} (read-only)" in checked.stdout, checked.stdout + checked.stderr
+    assert person.warder("check", job, "--rootfs", "/nowhere").returncode == 14
+
+
 def with_loader(program, old, new):
     content = pathlib.Path(program).resolve().read_bytes()
     assert old.encode() in content
