@@ -3,6 +3,7 @@ import signal
 
 import container_images
 import container_jobs
+import containers
 import pytest
 import world
 
@@ -100,6 +101,55 @@ def test_bc_037_docker_stop_ends_the_run_with_its_report(place, agent, user):
         assert ran.report["agent"].get("leftovers"), ran.report["agent"]
 
 
+def test_bc_037_a_stop_while_the_run_begins_is_an_outcome_too(place):
+    place.shell_job("exec sleep 600")
+    box = place.begin(BOX)
+    code = box.stop()
+    ran = place.ended(box)
+    assert code == 15 and ran.outcome[0] == "stopped", ran
+    assert ran.verify().returncode == 0
+
+
+def test_bc_037_a_second_signal_shortens_the_wait(place):
+    place.shell_job("trap '' TERM; echo up; while :; do sleep 1; done", limits={"grace": "10m"})
+    box = place.begin(BOX, "--stop-within", "30m")
+    box.says("up")
+    box.kill("TERM")
+    assert world.eventually(lambda: '"stopping"' in box.exec("warder", "status", "--json"))
+    box.kill("TERM")
+    ran = place.ended(box)
+    assert ran.code == 15 and ran.outcome == ("stopped", "stopped_by_signal"), ran
+
+
+def test_a_job_in_a_shared_process_namespace_touches_nobody_else(place, docker):
+    witness = "for s in HUP INT QUIT TERM USR1 CONT; do trap \"echo got $s\" $s; done; echo ready; " \
+              "while :; do sleep 0.2; done"
+    other = docker.begin(BOX, "-c", witness, options=("--entrypoint", "/bin/sh"))
+    other.says("ready")
+    place.shell_job("sleep 600 & setsid sleep 600 & trap '' TERM; echo up; while :; do sleep 1; done",
+                    limits={"grace": "1s"})
+    box = place.begin(BOX, options=("--pid", f"container:{other.name}"))
+    box.says("up")
+    assert box.stop() == 15, box.logs()
+    assert other.state()["Running"] and "got" not in other.logs()[0]
+    assert set(other.processes()) <= {"sh", "sleep", "cat"}, other.processes()
+    assert place.ended(box).outcome == ("stopped", "stopped_by_signal")
+
+
+def test_a_job_on_a_terminal_runs_and_ctrl_c_stops_it_in_good_order(place, docker):
+    place.shell_job("echo up; trap 'exit 0' TERM INT; while :; do sleep 0.1; done", limits={"grace": "1s"})
+    words = docker.command("run", "-it", *place.words(()), BOX, "init", "--job", "/job/job.yaml")
+    terminal = containers.Terminal(words)
+    try:
+        terminal.expect("up")
+        terminal.type("\x03")
+        code = terminal.end()
+    finally:
+        terminal.leave()
+    ran = container_jobs.Ended(place, code, "", "")
+    assert code == 15 and ran.outcome == ("stopped", "stopped_by_signal")
+
+
 def test_bc_037_with_passthrough_the_agents_own_end_is_the_containers(place):
     place.shell_job("echo up; exec sleep 600")
     box = place.begin(BOX, "--passthrough-exit")
@@ -192,11 +242,11 @@ def test_an_agent_that_the_kernel_kills_for_memory_ends_the_run_as_that(place):
     assert ran.outcome[0] == "memory" and ran.report["memory"]["oom_kills"] >= 1
 
 
-def test_bc_095_an_agent_that_is_not_there_is_one_sentence_and_setup(place):
+def test_bc_095_an_agent_that_is_not_there_is_one_sentence_and_nothing_starts(place):
     place.job(agent={"command": ["/bin/no-such-agent"]})
     ran = place.run(BOX)
     assert ran.code == 14, ran
-    assert "/bin/no-such-agent" in ran.stdout + ran.stderr
+    assert ran.stderr.count("/bin/no-such-agent") == 1 and "nothing was started" in ran.stderr, ran
 
 
 # Where an agent could look for the key, its supervisors' memory included.
