@@ -18,6 +18,7 @@
 #include "supervisor/launch/confine.h"
 #include "supervisor/launch/exec_plan.h"
 #include "supervisor/report/harvest.h"
+#include "supervisor/report/program_facts.h"
 #include "supervisor/watch/signals.h"
 
 namespace {
@@ -32,11 +33,11 @@ struct Stage {
   int (*main)();
 };
 constexpr Stage kStages[] = {
-    {"init", init::initMain},        {"exec", launch::execMain},
-    {"net", launch::networkMain},    {"userns", launch::userNamespaceMain},
-    {"broker", secrets::brokerMain}, {"secret-check", secrets::secretCheckMain},
-    {"scribe", journal::scribeMain}, {"courier", courier::courierMain},
-    {"harvest", report::harvestMain}};
+    {"init", init::initMain},         {"exec", launch::execMain},
+    {"net", launch::networkMain},     {"userns", launch::userNamespaceMain},
+    {"broker", secrets::brokerMain},  {"secret-check", secrets::secretCheckMain},
+    {"scribe", journal::scribeMain},  {"courier", courier::courierMain},
+    {"harvest", report::harvestMain}, {"program", report::programFactsMain}};
 
 /// "--as=UID:GID": this stage is a service and gives up what it does not need first.
 bool becomeService(std::string_view argument) {
