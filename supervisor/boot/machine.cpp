@@ -18,6 +18,7 @@
 #include "supervisor/boot/mount_table.h"
 #include "supervisor/boot/name_files.h"
 #include "supervisor/boot/ports.h"
+#include "supervisor/boot/power.h"
 
 namespace warder::boot {
 
@@ -85,6 +86,7 @@ class MachineMaker {
     for (std::size_t i = 0; i + 1 < read.faults.size(); ++i) say(base::render(read.faults[i]));
     if (!read.faults.empty()) return Error{Kind::Config, base::render(read.faults.back())};
     machine_.settings = std::move(read.settings);
+    guardAgainstCrash(settings().end);
     return {};
   }
 

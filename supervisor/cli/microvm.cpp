@@ -7,6 +7,7 @@
 #include "supervisor/base/log.h"
 #include "supervisor/base/wire.h"
 #include "supervisor/boot/machine.h"
+#include "supervisor/cli/cli.h"
 #include "supervisor/cli/in_place_run.h"
 #include "supervisor/init/plain_init.h"
 
@@ -14,7 +15,7 @@ namespace warder::cli {
 
 namespace {
 
-constexpr int kSetup = 14, kBadArguments = 2;
+constexpr int kSetup = 14, kInternal = 16;
 constexpr std::size_t kMostReport = 16 << 20;
 
 /// A kernel gives its first process little, and hands on every NAME=VALUE of its command line that
@@ -72,6 +73,19 @@ std::string sentenceOf(const std::string& report_file) {
   boot::endMachine({code, command[0] + " ended with exit code " + std::to_string(code), ""});
 }
 
+[[noreturn]] void runMachine() {
+  auto machine = boot::prepareMachine();
+  if (!machine) boot::endMachine({kSetup, machine.error().sentence(), ""});
+  if (machine->job_file) runJob(*machine);  // which tells the warnings as events
+  for (const auto& warning : machine->warnings) base::log(base::Level::Warn, warning);
+  if (!machine->settings.command.empty()) runCommand(machine->settings.command);
+  boot::endMachine(
+      {kSetup,
+       "nothing to run: set warder.job, warder.job64, or put a command behind \" -- \" "
+       "on the kernel command line",
+       ""});
+}
+
 }  // namespace
 
 int runMicrovm() {
@@ -83,16 +97,11 @@ int runMicrovm() {
   }
   base::setUpLog("boot");
   setEnvironment();
-  auto machine = boot::prepareMachine();
-  if (!machine) boot::endMachine({kSetup, machine.error().sentence(), ""});
-  for (const auto& warning : machine->warnings) base::log(base::Level::Warn, warning);
-  if (machine->job_file) runJob(*machine);
-  if (!machine->settings.command.empty()) runCommand(machine->settings.command);
-  boot::endMachine(
-      {kSetup,
-       "nothing to run: set warder.job, warder.job64, or put a command behind \" -- \" "
-       "on the kernel command line",
-       ""});
+  try {
+    runMachine();
+  } catch (const std::exception& error) {
+    boot::endMachine({kInternal, std::string("init: ") + error.what(), ""});
+  }
 }
 
 }  // namespace warder::cli

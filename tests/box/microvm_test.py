@@ -41,6 +41,7 @@ fact pts 'grep " /dev/pts " /proc/mounts'
 fact fd 'cat <(echo through)'
 fact route 'grep "^eth0.00000000" /proc/net/route'
 fact root 'grep " / " /proc/mounts; touch /written && echo writable'
+fact cad 'cat /proc/sys/kernel/ctrl-alt-del'
 fact signals 'grep -E "Sig(Blk|Ign)" /proc/self/status'
 exit 9
 """
@@ -78,6 +79,7 @@ def test_a_machine_is_prepared_runs_its_command_and_tells_its_outcome(vm):
     assert facts["fd"] == "through"
     assert facts["route"]
     assert facts["root"].startswith("overlay / overlay rw") and facts["root"].endswith("writable")
+    assert facts["cad"] == "0"  # a SIGINT to the first process, not a reset
     assert facts["signals"].split() == ["SigBlk:", "0" * 16, "SigIgn:", "0" * 16]
 
 
@@ -206,6 +208,19 @@ def test_a_boot_that_fails_says_one_sentence_and_ends_in_order(failures, case):
     assert len(lines) == 1 and sentence.split(";")[0] in lines[0], booted.console
     if booted.told:  # the port's own module may not be there yet
         assert booted.code == 14 and sentence in booted.told["sentence"]
+
+
+def test_a_first_process_that_crashes_says_so_and_ends_the_machine(vm):
+    booted = vm.script("kill -SEGV 1; sleep 60").boot()
+    assert booted.returncode == 0 and "Kernel panic" not in booted.console, booted.console
+    booted.says("warder[boot] exit code 16: the first process crashed (signal 11)")
+    booted.says("reboot: Restarting system")
+
+
+def test_only_a_first_process_makes_a_machine():
+    done = subprocess.run([world.BUILD / "warder", "init", "--microvm"], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "--microvm is for the first process of a kernel, which this is not" in done.stderr
 
 
 def test_a_network_without_dhcp_is_told(vm):

@@ -8,6 +8,7 @@ import shutil
 import stat
 import subprocess
 import tempfile
+import threading
 
 import world
 
@@ -121,7 +122,8 @@ class Machine:
             change(file)
         return self
 
-    def boot(self, *words):
+    def boot(self, *words, on_line=None):
+        """Boots it to its end; on_line(text) is called with each line of the console."""
         outcome = pathlib.Path(tempfile.mktemp(dir=self.folder))
         line = " ".join(["console=ttyS0 quiet panic=-1 reboot=t pci=off", f"warder.end={self.end}",
                          f"tsc_early_khz={run.tsc_khz()}", *self.words, *words, self.command])
@@ -137,13 +139,16 @@ class Machine:
                         "-device", f"virtio-blk-device,drive=d{i},num-queues=1"]
         process = subprocess.Popen([str(word) for word in command], stdin=subprocess.DEVNULL,
                                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-        try:
-            console, _ = process.communicate(timeout=GIVE_UP)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            console, _ = process.communicate()
-            console += b"\n(the machine was taken for dead)"
-        return Booted(process, console.decode(errors="replace"), outcome.read_bytes() if outcome.exists() else b"")
+        watchdog = threading.Timer(GIVE_UP, process.kill)
+        watchdog.start()
+        console = ""
+        with process:
+            for line in process.stdout:
+                console += line.decode(errors="replace")
+                if on_line:
+                    on_line(line.decode(errors="replace"))
+        watchdog.cancel()
+        return Booted(process, console, outcome.read_bytes() if outcome.exists() else b"")
 
 
 def missing():
