@@ -218,10 +218,13 @@ void takeInPlace(YamlFields& fields, Draft& draft) {
   if (!draft.input.overrides.path.empty()) agent.path = draft.input.overrides.path;
   const auto& user = draft.input.overrides.user;
   if (!user || (user->uid == agent.user.uid && user->gid == agent.user.gid)) return;
-  draft.reading.warnings.push_back(
-      {draft.reading.placeOf("agent.user"), "the agent runs as " + std::to_string(user->uid) + ":" +
-                                                std::to_string(user->gid) +
-                                                ", the only user that this container gives"});
+  std::string sentence = "the agent runs as " + std::to_string(user->uid) + ":" +
+                         std::to_string(user->gid) + ", the only user that this container gives";
+  if (user->uid == 0)
+    sentence +=
+        "; a user of its own takes the capabilities SETUID, SETGID, CHOWN, FOWNER, DAC_OVERRIDE "
+        "and KILL";
+  draft.reading.warnings.push_back({draft.reading.placeOf("agent.user"), std::move(sentence)});
   agent.user = *user;
 }
 

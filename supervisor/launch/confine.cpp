@@ -7,7 +7,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <iterator>
 
 namespace warder::launch {
 
@@ -22,7 +24,7 @@ Status dropBoundingSet() {
   for (int capability = 0; ::prctl(PR_CAPBSET_READ, capability, 0, 0, 0) >= 0; ++capability)
     if (::prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) != 0)
       return kernelError("cannot drop capability " + std::to_string(capability) +
-                         " from the bounding set");
+                         " from the bounding set, which takes CAP_SETPCAP");
   return {};
 }
 
@@ -41,7 +43,11 @@ bool hasCapability(int capability) {
 }
 
 bool mayChangeIds() {
-  return hasCapability(CAP_SETUID) && hasCapability(CAP_SETGID) && hasCapability(CAP_CHOWN);
+  // To become another user; to make files that are that user's; to reach them afterwards; and to
+  // end its processes, without which a stop would never be obeyed.
+  constexpr int kNeeded[] = {CAP_SETUID, CAP_SETGID,       CAP_CHOWN,
+                             CAP_FOWNER, CAP_DAC_OVERRIDE, CAP_KILL};
+  return std::all_of(std::begin(kNeeded), std::end(kNeeded), hasCapability);
 }
 
 Status dropCapabilities() {

@@ -24,7 +24,9 @@ base::Status forbidNewPrivileges();
 
 /// Is this capability (CAP_… of linux/capability.h) effective in this process?
 bool hasCapability(int capability);
-/// Can this process become other users, so that services and agent can have ids of their own?
+/// Can this process become other users and still rule over what they start and write, so that
+/// services and agent can have ids of their own? It takes CAP_SETUID, CAP_SETGID, CAP_CHOWN,
+/// CAP_FOWNER, CAP_DAC_OVERRIDE and CAP_KILL.
 bool mayChangeIds();
 
 /// Not dumpable (what /proc shows of this process belongs to root) and no core file.

@@ -110,6 +110,33 @@ def test_bc_037_a_stop_while_the_run_begins_is_an_outcome_too(place):
     assert ran.verify().returncode == 0
 
 
+# What takes a capability away from root, and Kubernetes' "drop ALL" with a few given back.
+PARTS_OF_ROOT = {
+    "no KILL": ("--cap-drop", "KILL"), "no DAC_OVERRIDE": ("--cap-drop", "DAC_OVERRIDE"),
+    "no FOWNER": ("--cap-drop", "FOWNER"), "no CHOWN": ("--cap-drop", "CHOWN"), "no SETUID": ("--cap-drop", "SETUID"),
+    "none": ("--cap-drop", "all"),
+    "a few": ("--cap-drop", "all", "--cap-add", "SETUID", "--cap-add", "SETGID", "--cap-add", "CHOWN"),
+}
+
+
+@pytest.mark.parametrize("way", PARTS_OF_ROOT)
+def test_bc_037_docker_stop_is_obeyed_where_root_is_only_a_part_of_root(place, way):
+    place.owned_by(0)
+    place.shell_job("trap '' TERM; echo up; while :; do sleep 1; done", limits={"grace": "1s"})
+    box = place.begin(BOX, options=PARTS_OF_ROOT[way])
+    box.says("up")
+    assert box.stop() == 15, box.logs()
+    ran = place.ended(box)
+    assert ran.outcome == ("stopped", "stopped_by_signal") and ran.verify().returncode == 0, ran
+
+
+def test_root_that_cannot_give_up_capabilities_for_good_is_told_what_it_lacks(place):
+    place.shell_job("touch /workspace/ran")
+    ran = place.run(BOX, options=("--cap-drop", "SETPCAP"))
+    assert ran.code == 14 and "CAP_SETPCAP" in ran.report["outcome"]["sentence"], ran
+    assert not (place.folder / "workspace/ran").exists()
+
+
 def test_bc_037_a_second_signal_shortens_the_wait(place):
     place.shell_job("trap '' TERM; echo up; while :; do sleep 1; done", limits={"grace": "10m"})
     box = place.begin(BOX, "--stop-within", "30m")
