@@ -1,6 +1,7 @@
 #include "supervisor/init/in_place.h"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -23,6 +24,8 @@ using base::Status;
 namespace {
 
 constexpr std::size_t kMaxEtcFile = 1 << 20;
+// Descriptors are handed to stages by way of numbers above 64, and the broker has connections.
+constexpr rlim_t kLeastFiles = 256;
 constexpr const char* kHosts = "/etc/hosts";
 
 std::string textOf(const char* path) {
@@ -88,6 +91,11 @@ Status checkPlace() {
     return Error{Kind::Config,
                  "there is no device /dev/null here; a job needs it: let the container engine "
                  "make /dev"};
+  rlimit files{};
+  if (::getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < kLeastFiles)
+    return Error{Kind::Config, "the limit of open files is " + std::to_string(files.rlim_cur) +
+                                   " here; a job needs " + std::to_string(kLeastFiles) +
+                                   ": start the container with --ulimit nofile=1024:1024"};
   return {};
 }
 

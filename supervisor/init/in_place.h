@@ -12,7 +12,8 @@ namespace warder::init {
 /// Reads what only this process knows: PATH, and who it is where it can be nobody else.
 void setInPlace(job::Overrides& overrides);
 
-/// Can a job run here at all? Errors: Config, with what to add (no /proc, no /dev/null).
+/// Can a job run here at all? Errors: Config, with what to add (no /proc, no /dev/null, too few
+/// descriptors).
 base::Status checkPlace();
 
 /// The agent's home: its own in /etc/passwd if it can write there, else a fresh folder in /tmp or
