@@ -67,7 +67,7 @@ Result<std::vector<std::string>> findRuns(const std::string& path) {
 /// The sink of delivery.json, or the one that the options name.
 Result<courier::Sink> sinkFor(const std::string& run_dir, const Options& options) {
   std::string url = options.collector, ca_file = options.ca_file;
-  const std::string path = run_dir + "/delivery.json";
+  const std::string path = run_dir + "/" + journal::kDeliveryFile;
   const auto text = base::readFile(path, 1 << 20);
   const auto value = text ? base::parseJson(*text) : Result<json::value>(text.error());
   std::size_t named = 0;

@@ -70,8 +70,7 @@ Status writeJson(const std::string& path, const json::object& object) {
   if (!file) return file.error();
   if (auto written = base::writeAll(file->get(), json::serialize(object) + "\n"); !written)
     return written.error().during(path);
-  if (::fsync(file->get()) != 0) return kernelError("cannot sync " + path);
-  return {};
+  return {};  // init syncs it, while others start
 }
 
 json::object sinksOf(const job::JobSpec& job) {
@@ -105,7 +104,7 @@ Result<std::string> makeRunFolder(const std::string& spool, const std::string& r
                                  {"job", job.file},
                                  {"warder", WARDER_VERSION}};
   if (auto w = writeJson(folder + "/" + journal::kIdentityFile, identity); !w) return w.error();
-  if (auto w = writeJson(folder + "/delivery.json", sinksOf(job)); !w) return w.error();
+  if (auto w = writeJson(folder + "/" + journal::kDeliveryFile, sinksOf(job)); !w) return w.error();
   for (const char* name : {"/root", "/harvest"})
     if (::mkdir((folder + name).c_str(), 0700) != 0)
       return kernelError("cannot make " + folder + name);

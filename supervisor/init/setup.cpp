@@ -7,6 +7,7 @@
 #include "supervisor/init/in_place.h"
 #include "supervisor/init/supervisor.h"
 #include "supervisor/init/tokens.h"
+#include "supervisor/journal/scribe_protocol.h"
 #include "supervisor/launch/box_root.h"
 #include "supervisor/launch/confine.h"
 #include "supervisor/launch/inherited_environment.h"
@@ -88,6 +89,16 @@ Status Supervisor::startScribe() {
   auto stage = launch::startStage(start);
   if (!stage) return stage.error();
   pending_scribe_ = std::move(*stage);
+  return {};
+}
+
+/// What `warder deliver` needs to know of this run is on disk before the agent starts.
+Status Supervisor::syncRunFolder() const {
+  for (const char* name : {journal::kIdentityFile, journal::kDeliveryFile}) {
+    auto file = base::openAt(run_folder_.get(), name, O_RDONLY);
+    if (!file) return file.error();
+    if (::fsync(file->get()) != 0) return base::kernelError("cannot sync " + std::string(name));
+  }
   return {};
 }
 

@@ -39,7 +39,8 @@ int Supervisor::run() {
     return exit_code_;
   }
   startNetwork();
-  const auto read = readOrders();
+  auto read = readOrders();
+  if (auto synced = syncRunFolder(); read && !synced) read = synced;
   if (auto ready = awaitScribe(); !ready) {
     base::log(base::Level::Error, ready.error().sentence());
     return exit_code_;

@@ -66,6 +66,7 @@ class Supervisor {
   // setup.cpp
   base::Status startScribe();
   base::Status awaitScribe();
+  base::Status syncRunFolder() const;
   void openControl();
   base::Status readOrders();
   void recordStart();

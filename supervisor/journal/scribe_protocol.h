@@ -42,6 +42,7 @@ inline constexpr const char* kBlobFolder = "blobs";
 inline constexpr const char* kReportFile = "report.json";
 inline constexpr const char* kReceiptFile = "receipt.json";
 inline constexpr const char* kIdentityFile = "run.json";
+inline constexpr const char* kDeliveryFile = "delivery.json";  // the sinks, never their tokens
 
 /// The stage. Returns the process's exit code.
 int scribeMain();
