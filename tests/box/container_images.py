@@ -54,3 +54,4 @@ def make(engine, agent):
     engine.import_root(BOX, {**containers.busybox_root(), "/warder": warder(), "/bin/warder": containers.Link("/warder")},
                        entrypoint=containers.INIT)
     engine.docker("image", "prune", "--force")
+    engine.docker("builder", "prune", "--force", "--keep-storage", "2GB")

@@ -15,6 +15,14 @@ def place(docker, folder):
     return container_jobs.Place(docker, folder)
 
 
+@pytest.fixture
+def collector(docker, folder, tools):
+    (folder / "collector").mkdir()
+    server = container_jobs.Collector(docker, folder / "collector", tools)
+    yield server
+    server.stop()
+
+
 RESTRICTED = ("--cap-drop", "all", "--security-opt", "no-new-privileges", "--user", "1000:1000", "--read-only",
               "--tmpfs", "/tmp")
 WAYS = {  # options of docker run, the agent's uid, and the mechanism
@@ -135,6 +143,36 @@ def test_too_few_descriptors_are_told_before_anything_starts(place):
     assert not (place.folder / "workspace/ran").exists()
     ran = place.run(BOX, options=("--ulimit", "nofile=256:256"))
     assert ran.code == 0 and (place.folder / "workspace/ran").exists(), ran
+
+
+@pytest.mark.parametrize("user", ["root", "1000"])
+def test_what_a_container_did_lies_in_the_collector(place, collector, user):
+    place.secret("token", collector.token)
+    token, options = {"file": "/run/secrets/token"}, ()
+    if user == "1000":
+        place.owned_by(1000)
+        token, options = {"env": "COLLECTOR_TOKEN"}, ("--user", "1000:1000", "--env", f"COLLECTOR_TOKEN={collector.token}")
+    place.shell_job("echo made > made.txt; trap 'exit 0' TERM; echo up; while :; do sleep 0.1; done",
+                    results={"artifacts": ["*.txt"], "to": [{"collector": collector.url, "token": token}]})
+    box = place.begin(BOX, options=("--network", "host", *options))
+    box.says("up")
+    assert box.stop() == 15, box.logs()
+    ran = place.ended(box)
+    [run] = collector.runs()
+    delivered = collector.run(run["run_id"])
+    assert delivered["report"]["outcome"] == ran.report["outcome"]
+
+
+def test_bc_037_docker_stop_with_a_collector_that_is_away_leaves_everything_in_the_spool(place, collector, tools):
+    collector.stop()
+    place.secret("token", collector.token)
+    place.shell_job("trap '' TERM; echo up; while :; do sleep 1; done",
+                    results={"to": [{"collector": collector.url, "token": {"file": "/run/secrets/token"}}]})
+    box = place.begin(BOX, options=("--network", "host"))
+    box.says("up")
+    assert box.stop() == 64 + 15, box.logs()
+    ran = place.ended(box)
+    assert ran.outcome == ("stopped", "stopped_by_signal") and ran.verify().returncode == 0
 
 
 def test_root_that_cannot_give_up_capabilities_for_good_is_told_what_it_lacks(place):

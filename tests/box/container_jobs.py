@@ -123,3 +123,21 @@ class Provider(world.Provider):
                                           "ca_file": "/job/ca.pem"}},
                 "policy": {"allow": [{"host": GATEWAY, "port": self.port, "methods": ["POST"],
                                       "paths": ["/v1/messages", "/v1/messages/count_tokens"]}]}}
+
+
+class Collector(world.Collector):
+    """A collector on the loopback of the engine's network, which containers share with --network host."""
+
+    def __init__(self, engine, folder, tools):
+        self.engine = engine
+        super().__init__(folder, tools)
+
+    def command(self, words):
+        return self.engine.on_network(*words)
+
+    def get(self, path):
+        asked = subprocess.run(
+            self.engine.on_network("curl", "--silent", "--write-out", "%{http_code}", "--header",
+                                   f"Authorization: Bearer {self.token}", self.url + path),
+            capture_output=True, check=True)
+        return int(asked.stdout[-3:]), asked.stdout[:-3]
