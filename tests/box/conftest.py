@@ -134,7 +134,7 @@ def docker(engine):
 
 
 # What other tests and tools of this project put there while they run.
-OTHERS = ("warder-test-", "warder-probe-", "warder-soak-", "warder-bench-", "warder-box-")
+OTHERS = ("warder-test-", "warder-microvm-", "warder-probe-", "warder-soak-", "warder-bench-", "warder-box-")
 
 
 def leftovers(machine):
