@@ -4,9 +4,9 @@ import signal
 import subprocess
 
 import container_images
+import container_jobs
 import containers
 import pytest
-import world
 
 BOX, DEBIAN = container_images.BOX, container_images.DEBIAN
 
@@ -88,20 +88,38 @@ def podman_groups():
             subprocess.run(["find", group, "-depth", "-type", "d", "-exec", "rmdir", "{}", ";"], check=True)
 
 
-def test_under_podman(docker, folder, podman_groups):
+@pytest.fixture
+def podman(docker, folder, podman_groups):
+    """Runs a command in a container of podman: podman(COMMAND..., options=(...))."""
     root = folder / "root"
     root.mkdir()
-    subprocess.run(["tar", "-x", "-C", root], check=True,
-                   input=containers.archive({**containers.busybox_root(), "/warder": world.BUILD / "warder"}))
-    podman = ["podman", "--root", folder / "store", "--runroot", folder / "run", "--runtime", "runc",
-              "--cgroup-manager", "cgroupfs", "--events-backend", "none"]
-    run = ["run", "--rm", "--ulimit", "nofile=1024:1024", "--ulimit", "nproc=1000:1000", "--network", "none",
-           "--cgroup-parent", docker.control_group(), "--rootfs", root, "/warder", "init", "--"]
+    subprocess.run(["tar", "-x", "-C", root], check=True, input=containers.archive(
+        {**containers.busybox_root(), "/warder": container_images.warder()}))
+    # The limits and the network of this command line are what an engine without CAP_SYS_RESOURCE can give.
+    words = ["podman", "--root", folder / "store", "--runroot", folder / "run", "--runtime", "runc",
+             "--cgroup-manager", "cgroupfs", "--events-backend", "none", "run", "--rm",
+             "--ulimit", "nofile=1024:1024", "--ulimit", "nproc=1000:1000", "--network", "none",
+             "--cgroup-parent", docker.control_group()]
 
-    def podman_run(*command):
-        return subprocess.run(docker.inside(*podman, *run, *command), capture_output=True, text=True, timeout=60)
+    def run(*command, options=()):
+        return subprocess.run(docker.inside(*words, *options, "--rootfs", root, *command),
+                              capture_output=True, text=True, timeout=60)
 
-    ran = podman_run("/bin/sh", "-c", "echo out; exit 7")
+    return run
+
+
+def test_under_podman(podman):
+    ran = podman("/warder", "init", "--", "/bin/sh", "-c", "echo out; exit 7")
     assert (ran.returncode, ran.stdout) == (7, "out\n"), ran.stderr
-    assert podman_run("/bin/no-such").returncode == 127
-    assert podman_run("/bin/sh", "-c", "kill -TERM $$").returncode == 128 + signal.SIGTERM
+    assert podman("/warder", "init", "--", "/bin/no-such").returncode == 127
+    killed = podman("/warder", "init", "--", "/bin/sh", "-c", "kill -TERM $$", options=("--user", "1000"))
+    assert killed.returncode == 128 + signal.SIGTERM
+
+
+def test_a_job_under_podman(podman, docker, folder):
+    place = container_jobs.Place(docker, folder)
+    place.shell_job("id -u; echo made > made.txt", results={"artifacts": ["*.txt"]})
+    done = podman("/warder", "init", "--job", "/job/job.yaml", "--spool", "/out/spool", options=place.mounts)
+    ran = container_jobs.Ended(place, done.returncode, done.stdout, done.stderr)
+    assert ran.code == 0 and ran.outcome == ("ok", "completed"), ran
+    assert ran.output == "1000\n" and (ran.results / "artifacts/made.txt").exists()
