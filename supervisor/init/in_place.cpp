@@ -122,7 +122,7 @@ std::vector<std::string> lookAtPlace() {
     sentences.push_back("/dev/shm has " + base::printSize(size) +
                         "; browsers crash (SIGBUS) where it is full: start the container with "
                         "--shm-size " +
-                        base::printSize(kLeastSharedMemory) + " or more");
+                        std::to_string(kLeastSharedMemory >> 20) + "m or more");
   }
   if (!namesServer(textOf("/etc/resolv.conf")))
     sentences.push_back(

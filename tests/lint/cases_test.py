@@ -4,7 +4,7 @@ import re
 import pytest
 import tree
 
-CASES = [1, 2, 16, 17, 40, 41, 44, 79, 80, 101, 125, 127, 128]
+CASES = [1, 2, 8, 16, 17, 37, 38, 40, 41, 44, 46, 79, 80, 82, 85, 95, 101, 124, 125, 127, 128]
 
 
 @pytest.mark.parametrize("number", CASES)
