@@ -15,7 +15,7 @@ import pytest
 import world
 
 NAME = os.environ.get("WARDER_INIT", "warder")
-PATIENCE = world.PATIENCE if NAME == "warder" else 5  # peers lose signals by design
+PATIENCE = int(os.environ.get("WARDER_PATIENCE", 0)) or (world.PATIENCE if NAME == "warder" else 5)
 CRASHES = {signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGABRT, signal.SIGTRAP,
            signal.SIGSYS}
 KEPT = {signal.SIGKILL, signal.SIGSTOP}

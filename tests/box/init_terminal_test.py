@@ -1,5 +1,6 @@
 """An init and a terminal: who is in front, Ctrl-C, Ctrl-Z and `fg`, a window that changes, none at all."""
 import os
+import pathlib
 import pty
 import shlex
 import signal
@@ -10,6 +11,14 @@ from init_place import LAST, PYTHON, WITNESS, children, descendants, eventually,
 
 def group(pid):
     return int(stat_of(pid)[2])
+
+
+def runs(pid, name):
+    """Has it been executed? Before that a shell's child still handles signals as the shell does."""
+    try:
+        return pathlib.Path(f"/proc/{pid}/comm").read_text() == name + "\n"
+    except OSError:
+        return False
 
 
 def only_child(running):
@@ -32,12 +41,14 @@ def test_a_shell_has_job_control(init, terminal, group_too):
     assert "m" in terminal.until(":\n").split("flags:")[1]
     terminal.type("sleep 1000\n")
     shell = only_child(running)
-    assert eventually(lambda: children(shell))
+    (job,) = eventually(lambda: children(shell))
+    assert eventually(lambda: runs(job, "sleep") and terminal.foreground() == group(job) != group(shell))
     terminal.type("\x1a")
     terminal.until("Stopped")
     terminal.type("bg; fg\n")
-    eventually(lambda: children(shell) and state(children(shell)[0]) == "S")
+    assert eventually(lambda: terminal.foreground() == group(job) and state(job) == "S")
     terminal.type("\x03")
+    assert eventually(lambda: terminal.foreground() == group(shell))
     terminal.type("exit 5\n")
     assert running.end().code == 5
 
@@ -55,6 +66,7 @@ def test_the_command_is_in_front_in_a_group_of_its_own(init, terminal):
 def test_keys_end_the_command_and_are_told(init, terminal, key, number):
     running = init.start("/bin/sh", "-c", "ulimit -c 0; echo ready; sleep 1000; echo no", terminal=terminal.inner)
     terminal.until("ready\n")
+    assert eventually(lambda: any(runs(pid, "sleep") for pid in descendants(running.pid)))
     terminal.type(key)
     assert running.end().code == 128 + number
     assert b"no" not in terminal.seen
@@ -181,6 +193,7 @@ def test_under_a_shell_ctrl_z_and_fg_work(shell, terminal):
 def test_under_a_shell_ctrl_c_ends_the_command(shell, terminal):
     shell.say(shell.job("/bin/sh", "-c", "echo ready; sleep 1000"))
     terminal.until("ready\n")
+    assert eventually(lambda: any(runs(pid, "sleep") for pid in descendants(shell.running.pid)))
     terminal.type("\x03")
     shell.prompt()
     shell.say("echo code $?")
@@ -190,6 +203,7 @@ def test_under_a_shell_ctrl_c_ends_the_command(shell, terminal):
 def test_under_a_shell_a_stopped_job_goes_on_in_the_background(shell, terminal):
     shell.say(shell.job("/bin/sleep", "1000"))
     own, command = shell.job_pids()
+    assert eventually(lambda: runs(command, "sleep") and terminal.foreground() == group(command))
     terminal.type("\x1a")
     terminal.until("Stopped")
     shell.say("bg")
@@ -203,7 +217,7 @@ def test_under_a_shell_a_background_job_leaves_the_terminal_alone(shell, termina
     terminal.until("it ran\n")
     terminal.until("done\n")
     shell.prompt()
-    assert terminal.foreground() == os.getpgid(shell.running.pid) or os.getpgid(shell.running.pid) > 0
+    assert terminal.foreground() == group(shell.running.pid)
     shell.say("echo still here")
     terminal.until("still here\n")
 
