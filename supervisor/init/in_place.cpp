@@ -132,6 +132,24 @@ std::vector<std::string> lookAtPlace() {
   return sentences;
 }
 
+std::string lookAtWorkspace(const std::string& path, const job::User& user) {
+  struct stat file {};
+  struct statvfs system {};
+  if (::stat(path.c_str(), &file) != 0 || ::statvfs(path.c_str(), &system) != 0) return {};
+  const mode_t writes = file.st_uid == user.uid   ? S_IWUSR
+                        : file.st_gid == user.gid ? S_IWGRP
+                                                  : S_IWOTH;
+  const bool read_only = (system.f_flag & ST_RDONLY) != 0;
+  if (user.uid == 0 || (file.st_mode & writes) != 0) {
+    if (!read_only) return {};
+    return "the workspace " + path + " is mounted read-only";
+  }
+  return "the agent (" + std::to_string(user.uid) + ":" + std::to_string(user.gid) +
+         ") cannot write its workspace " + path + ", which belongs to " +
+         std::to_string(file.st_uid) + ":" + std::to_string(file.st_gid) +
+         "; give it to the agent with chown, or name its owner as agent.user";
+}
+
 std::string homeInPasswd(const std::string& passwd, uid_t uid) {
   std::istringstream lines(passwd);
   for (std::string line; std::getline(lines, line);) {

@@ -25,6 +25,9 @@ base::Result<std::string> findHome(const job::User& user, const std::string& run
 /// added to /etc/hosts where that can be written).
 std::vector<std::string> lookAtPlace();
 
+/// What keeps the agent from writing its workspace, by owner, mode and mount; empty when nothing.
+std::string lookAtWorkspace(const std::string& path, const job::User& user);
+
 /// A browser's tabs share memory there; engines give 64 MiB.
 inline constexpr std::uint64_t kLeastSharedMemory = 256ULL << 20;
 

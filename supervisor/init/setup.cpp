@@ -320,6 +320,8 @@ Status Supervisor::preparePlace() {
   for (const auto& sentence : booted ? config_.boot_warnings : lookAtPlace())
     record({"preflight.warning", {{"sentence", sentence}}});
   facts_.workspace = job_.agent.workspace;
+  if (const auto sentence = lookAtWorkspace(facts_.workspace, job_.agent.user); !sentence.empty())
+    record({"preflight.warning", {{"sentence", sentence}}});
   auto home = findHome(job_.agent.user, config_.run_id);
   if (!home) return home.error();
   facts_.home = std::move(*home);

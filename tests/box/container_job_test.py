@@ -1,4 +1,5 @@
 """A job inside a container: `warder init --job` as its first process, the agent, and what is left."""
+import os
 import signal
 
 import container_images
@@ -297,6 +298,21 @@ def test_bc_124_a_hosts_file_that_cannot_be_written_is_warned_of(place):
                                   "--dns", "192.0.2.1"))
     assert ran.code == 0, ran
     assert any("/etc/hosts" in sentence and "my-own-name" in sentence for sentence in ran.warnings()), ran
+
+
+@pytest.mark.parametrize("owner, mode, mount, warned", [
+    (1000, 0o755, "", False), (1001, 0o755, "", True), (1001, 0o777, "", False), (0, 0o700, "", True),
+    (1000, 0o755, ":ro", True)])
+def test_a_workspace_that_the_agent_cannot_write_is_warned_of(place, owner, mode, mount, warned):
+    workspace = place.folder / "workspace"
+    os.chown(workspace, owner, owner)
+    workspace.chmod(mode)
+    place.mounts = [word + mount if word.endswith(":/workspace") else word for word in place.mounts]
+    place.shell_job("(: > /workspace/file) && echo written; true")
+    ran = place.run(BOX)
+    warnings = [sentence for sentence in ran.warnings() if "workspace" in sentence]
+    assert bool(warnings) == warned, ran
+    assert ("written" in ran.output) == (not warned)
 
 
 @pytest.mark.parametrize("limit", ["96m", "512m"])
