@@ -203,6 +203,30 @@ def test_a_job_comes_by_the_kernel_command_line(vm):
     assert booted.told["exit_code"] == 1 and booted.told["report_bytes"] == len(booted.report)
 
 
+def test_a_wrong_clock_is_set_from_outside_and_a_seed_is_credited_and_gone(vm):
+    vm.devices = ["-rtc", "base=2001-01-01"]
+    script = "date +now=%Y; ls /run/warder/job 2>&1; exit 0"
+    disk = vm.archive({"job.yaml": job_text(script), "seed": "s" * 64})
+    booted = vm.boot(f"warder.job={vm.disk(disk)}", "warder.seed_file=seed", "warder.clock=1893456000")
+    booted.ended_in_order()
+    assert booted.code == 0, booted.console
+    booted.says("now=2030")
+    assert "clock:" not in booted.console and "entropy:" not in booted.console, booted.console
+
+
+def test_a_wrong_clock_is_warned_of_and_a_short_seed_refused(vm):
+    vm.devices = ["-rtc", "base=2001-01-01"]
+    disk = vm.archive({"job.yaml": job_text("exit 0"), "seed": "s" * 31})
+    booted = vm.boot(f"warder.job={vm.disk(disk)}", "warder.seed_file=seed")
+    booted.ended_in_order()
+    assert booted.code == 14
+    booted.says("has 31 bytes; a seed has 32 to 512")
+    job = vm.boot("warder.job=/dev/vdb")
+    job.ended_in_order()
+    assert job.code == 0, job.console
+    assert any("clock: it says 2001-01-01" in warning for warning in json.loads(job.report)["warnings"]), job.report
+
+
 def test_what_the_boot_warned_of_stands_in_the_report(vm):
     """BC-085, BC-086: also for whoever sees only the report."""
     disk = vm.archive({"job.yaml": job_text("exit 0")})
