@@ -42,7 +42,7 @@ exit 0
 
 def test_bc_038_escaped_daemons_do_not_keep_the_container_and_change_no_code(docker):
     # They hold standard output open: nobody waits for its end.
-    box = docker.begin(BOX, "/bin/sh", "-c", DAEMONS)
+    box = docker.begin(BOX, "init", "--grace", "1s", "--", "/bin/sh", "-c", DAEMONS, options=("--entrypoint", "/warder"))
     assert box.wait() == 0
     out, err = box.logs()
     assert out == "done\n"
