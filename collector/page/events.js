@@ -19,6 +19,7 @@ const kSentences = {
   'run.started': (d) => ['Warder', str(d.warder), 'took the job '].filter((w) => w).join(' ') + baseName(isObject(d.job) ? d.job.file : ''),
   'box.ready': (d) => 'The box is ready (' + str(d.mechanism) + ')',
   'preflight.warning': (d) => str(d.sentence),
+  'disk.full': (d) => str(d.sentence),
   'setup.failed': (d) => str(d.sentence),
   'agent.started': (d) => 'The agent started: ' + (Array.isArray(d.argv) ? d.argv.map(String).join(' ') : ''),
   'llm.call': (d) => `${str(d.model) || str(d.path)}: ${num(d.status)}, ${count(d.input_tokens)} in, ` +

@@ -67,8 +67,8 @@ std::string describe(const Event& event) {
     return "denied: " + text(data, "method") + " " + text(data, "host") + text(data, "path") +
            " (" + text(data, "reason") + ")";
   if (event.type == "broker.upstream_failed" || event.type == "broker.bad_request" ||
-      event.type == "preflight.warning" || event.type == "delivery.down" ||
-      event.type == "delivery.up" || event.type == "spool.trouble")
+      event.type == "preflight.warning" || event.type == "disk.full" ||
+      event.type == "delivery.down" || event.type == "delivery.up" || event.type == "spool.trouble")
     return event.type + ": " + text(data, "sentence");
   const auto* changed = data.if_contains("changed");
   if (event.type == "agent.waiting_for_input" ||

@@ -75,6 +75,8 @@ void Supervisor::agentEnded(const watch::Ended& ended) {
     data["code"] = ended.code;
   if (memory_) memory_->finish();
   if (start_) start_->stop();
+  if (disk_) disk_->look();
+  disk_.reset();
   record({"agent.exited", std::move(data), Durability::Outcome});
   endLeftovers();
 }

@@ -88,8 +88,8 @@ void addEvent(RunStatus& status, const Event& event) {
     ++status.warnings;
     setMemory(status,
               {countOf(data, "used_bytes"), countOf(data, "limit_bytes"), textOf(data, "source")});
-  } else if (event.type == "preflight.warning" || event.type == "memory.oom" ||
-             event.type == "agent.waiting_for_input") {
+  } else if (event.type == "preflight.warning" || event.type == "disk.full" ||
+             event.type == "memory.oom" || event.type == "agent.waiting_for_input") {
     ++status.warnings;
   } else if (event.type == "agent.program") {
     status.warnings += flagOf(data, "changed") ? 1 : 0;

@@ -86,6 +86,7 @@ json::object Supervisor::statusJson() {
 }
 
 void Supervisor::tellStatus() {
+  if (disk_) disk_->look();
   viewer_({{"status", statusJson()}});
   told_.expires_after(kStatusEvery);
   told_.async_wait([this](const boost::system::error_code& failure) {

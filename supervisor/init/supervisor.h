@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "supervisor/init/control_door.h"
+#include "supervisor/init/disk_watch.h"
 #include "supervisor/init/init_config.h"
 #include "supervisor/init/memory_watch.h"
 #include "supervisor/init/orders.h"
@@ -146,6 +147,7 @@ class Supervisor {
   std::unique_ptr<MemoryWatch> memory_;
   std::unique_ptr<ProgramWatch> program_;
   std::unique_ptr<StartWatch> start_;
+  std::unique_ptr<DiskWatch> disk_;
   boost::asio::posix::stream_descriptor signals_;
   boost::asio::steady_timer wall_, step_, told_;
   std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();

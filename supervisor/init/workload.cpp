@@ -101,6 +101,11 @@ void Supervisor::watchAgent() {
   eyes.emit = emit;
   start_ = std::make_unique<StartWatch>(context_, std::move(eyes));
   start_->start();
+  // What is in memory or of a limited size; a workspace on a network could keep us waiting.
+  std::vector<DiskWatch::Place> places;
+  for (const std::string& shown : {std::string("/tmp"), std::string("/dev/shm"), facts_.home})
+    places.push_back({shown, facts_.root + shown});
+  disk_ = std::make_unique<DiskWatch>(std::move(places), emit);
 }
 
 void Supervisor::startAgent() {

@@ -65,7 +65,11 @@ Outcome ofSignal(const Witnesses& seen, const std::string& signal) {
                      "the agent was ended by SIGSYS: it made a system call that is not allowed",
                      Confidence::Likely);
   if (std::find(kCrashSignals.begin(), kCrashSignals.end(), signal) != kCrashSignals.end())
-    return outcomeOf("agent_crashed", "the agent crashed with " + signal);
+    return outcomeOf(
+        "agent_crashed",
+        "the agent crashed with " + signal +
+            (signal == "SIGBUS" ? ", as programs do that share memory where /dev/shm is full"
+                                : ""));
   return outcomeOf("killed_from_outside",
                    "the agent was killed with " + signal +
                        "; Warder did not do it, and the kernel counts no memory kill",

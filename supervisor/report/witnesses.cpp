@@ -159,6 +159,7 @@ const std::map<std::string, Handler, std::less<>>& handlers() {
       {"run.started", [](Witnesses& seen, Data data) { seen.start = data; }},
       {"box.ready", [](Witnesses& seen, Data data) { seen.mechanism = textOf(data, "mechanism"); }},
       {"preflight.warning", onWarning},
+      {"disk.full", onWarning},
       {"setup.failed", onSetupFailed},
       {"limit.reached", [](Witnesses& seen, Data data) { setCause(seen, Cause::Limit, data); }},
       {"stop.requested", onStop},

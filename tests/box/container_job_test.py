@@ -253,6 +253,7 @@ def test_bc_046_a_small_tmp_that_is_full_keeps_nothing_from_being_reported(place
     ran = place.run(BOX, options=("--tmpfs", "/tmp:size=4m,mode=1777"))
     assert ran.code == 1 and ran.outcome == ("agent", "agent_error"), ran
     assert (ran.results / "artifacts/made.txt").exists() and ran.verify().returncode == 0
+    assert any("/tmp is full: " in warning for warning in ran.report["warnings"]), ran
 
 
 @pytest.mark.parametrize("mechanism", ["advisory", "netns"])

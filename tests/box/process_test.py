@@ -157,6 +157,19 @@ def test_a_run_that_ends_before_its_limit_does_not_reach_it(person):
     assert ran.events("limit.reached") == []
 
 
+def test_bc_046_a_full_tmp_is_named(person):
+    ran = person.run_shell("dd if=/dev/zero of=/tmp/full bs=64k 2>/dev/null; exit 3", agent={"tmp_size": "4MiB"})
+    assert ran.code == 1, ran.explain()
+    told = {event["data"]["mount"]: event["data"] for event in ran.events("disk.full")}
+    assert told["/tmp"]["bytes"] == 4 << 20 and told["/tmp"]["free_bytes"] == 0, told
+    assert any("/tmp is full" in warning for warning in ran.report["warnings"])
+
+
+def test_bc_085_a_death_by_sigbus_mentions_shared_memory(person):
+    ran = person.run_shell("kill -BUS $$")
+    assert ran.report["outcome"]["reason"] == "agent_crashed" and "/dev/shm" in ran.report["outcome"]["sentence"]
+
+
 def test_bc_017_all_of_a_long_output_arrives(person):
     ran = person.run_python("import os, sys\nsys.stdout.write('x' * (3 << 20) + '\\n')\nsys.stdout.flush()\nos._exit(0)\n")
     assert ran.code == 0, ran.explain()
