@@ -12,7 +12,8 @@
 namespace warder::boot {
 
 inline constexpr std::size_t kMostJobFiles = 256;
-inline constexpr std::size_t kMostJobBytes = 16 * 1024 * 1024;  // all contents together
+inline constexpr std::size_t kMostJobBytes =
+    std::size_t{16} * 1024 * 1024;  // all contents together
 inline constexpr std::size_t kLongestJobPath = 200;
 
 struct ArchiveFile {

@@ -12,7 +12,7 @@ constexpr std::int64_t dateOfCompiler(std::string_view date) {
   constexpr std::string_view months = "JanFebMarAprMayJunJulAugSepOctNovDec";
   unsigned month = 1;
   for (unsigned i = 0; i < 12; ++i)
-    if (months.substr(3 * i, 3) == date.substr(0, 3)) month = i + 1;
+    if (months.substr(std::size_t{3} * i, 3) == date.substr(0, 3)) month = i + 1;
   const auto digit = [date](std::size_t at) {
     return date[at] == ' ' ? 0u : static_cast<unsigned>(date[at] - '0');
   };

@@ -60,7 +60,7 @@ Status layDown(const std::vector<ArchiveFile>& files) {
 
 Result<std::vector<ArchiveFile>> readArchive(int fd, const std::string& from) {
   ArchiveReader reader;
-  std::string buffer(64 * 1024, '\0');
+  std::string buffer(std::size_t{64} * 1024, '\0');
   std::size_t total = 0;
   // A port without anybody at its other end reads as ended, until somebody comes.
   struct stat kind {};

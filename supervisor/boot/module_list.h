@@ -9,7 +9,7 @@
 namespace warder::boot {
 
 inline constexpr std::size_t kMostModules = 256;
-inline constexpr std::size_t kLongestModuleList = 64 * 1024;
+inline constexpr std::size_t kLongestModuleList = std::size_t{64} * 1024;
 
 /// File names below the list's folder, in the order in which they are loaded: one a line, blank
 /// lines and lines that begin with "#" left out. Errors: Config for a name that leaves the folder,

@@ -14,7 +14,7 @@ std::vector<MountStep> kernelMounts(const std::string& root);
 std::vector<MountStep> machineMounts(const Settings& settings);
 
 /// Below this, programs that share memory by files die of SIGBUS without saying why (browsers).
-inline constexpr std::uint64_t kSmallShm = 256 * 1024 * 1024;
+inline constexpr std::uint64_t kSmallShm = std::uint64_t{256} * 1024 * 1024;
 
 /// What to say of a /dev/shm of `bytes`; empty when it is large enough.
 std::string shmWarning(std::uint64_t bytes);
