@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <optional>
 
 #include "supervisor/base/units.h"
 #include "supervisor/cli/in_place_run.h"
@@ -17,7 +18,7 @@ namespace {
 struct InitOptions {
   std::vector<std::string> command;
   std::vector<std::string> rewrite;
-  std::string parent_death;
+  std::optional<std::string> parent_death;
   std::vector<int> exit_ok;
   std::string grace = "5s";
   bool group = false;
@@ -27,21 +28,30 @@ struct InitOptions {
   RunRequest request;
 };
 
-int signalOf(const std::string& name) {
+/// option: what the sentence begins with, such as "--rewrite TERM=INTT".
+int signalOf(const std::string& option, const std::string& name) {
   const int number = watch::signalNumber(name);
   if (number == 0)
-    throw CLI::ValidationError(name + " is no signal; names are such as TERM or SIGRTMIN+3");
+    throw CLI::ValidationError(option + ": \"" + name +
+                               "\" is no signal; names are such as TERM or SIGRTMIN+3");
   return number;
 }
 
 std::map<int, int> rewritesOf(const std::vector<std::string>& pairs) {
   std::map<int, int> rewrites;
   for (const auto& pair : pairs) {
+    const std::string option = "--rewrite " + pair;
     const auto equals = pair.find('=');
     if (equals == std::string::npos)
-      throw CLI::ValidationError("--rewrite " + pair + " is not FROM=TO, such as TERM=INT");
+      throw CLI::ValidationError(option + " is not FROM=TO, such as TERM=INT");
+    const int from = signalOf(option, pair.substr(0, equals));
     const std::string to = pair.substr(equals + 1);
-    rewrites[signalOf(pair.substr(0, equals))] = to == "none" ? 0 : signalOf(to);
+    if (!watch::isHandedOn(from))
+      throw CLI::ValidationError(option + ": " + watch::signalName(from) +
+                                 " is not for the command: it is the kernel's, or tells of our own"
+                                 " fault");
+    if (!rewrites.emplace(from, to == "none" ? 0 : signalOf(option, to)).second)
+      throw CLI::ValidationError(option + ": " + watch::signalName(from) + " is rewritten twice");
   }
   return rewrites;
 }
@@ -87,7 +97,8 @@ int runPlain(InitOptions& options) {
   plain.command = argv.data();
   plain.rewrite = rewritesOf(options.rewrite);
   plain.to_group = options.group;
-  if (!options.parent_death.empty()) plain.parent_death_signal = signalOf(options.parent_death);
+  if (options.parent_death)
+    plain.parent_death_signal = signalOf("--parent-death", *options.parent_death);
   plain.exit_ok = {options.exit_ok.begin(), options.exit_ok.end()};
   plain.grace = durationOf("--grace", options.grace);
   plain.quiet = options.quiet;

@@ -98,9 +98,24 @@ int signalNumber(std::string_view name) {
   std::string full(name);
   if (!full.starts_with("SIG")) full.insert(0, "SIG");
   if (full == "SIGRTMIN") return kFirstRealTime;
+  constexpr std::string_view kFromLast = "SIGRTMAX";
+  if (full.starts_with(kFromLast)) {
+    full.erase(0, kFromLast.size());
+    if (full.empty()) return kLastSignal;
+    const auto read = std::from_chars(full.data() + 1, full.data() + full.size(), number);
+    const bool whole = read.ec == std::errc() && read.ptr == full.data() + full.size();
+    return whole && full[0] == '-' && number >= 0 && number <= kLastSignal - kFirstRealTime
+               ? kLastSignal - number
+               : 0;
+  }
   for (int candidate = 1; candidate <= kLastSignal; ++candidate)
     if (signalName(candidate) == full) return candidate;
   return 0;
+}
+
+bool isHandedOn(int number) {
+  return number != SIGKILL && number != SIGSTOP && number != SIGCHLD &&
+         (allButCrashes() >> (number - 1) & 1) != 0;
 }
 
 std::string signalName(int number) {

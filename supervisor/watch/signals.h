@@ -34,8 +34,12 @@ base::Result<base::UniqueFd> openSignalFd();
 /// standard signals are merged by the kernel: one SIGCHLD may stand for many deaths.
 std::vector<signalfd_siginfo> readSignals(int fd);
 
-/// The number of "TERM", "SIGTERM", "15", "RTMIN+3"; 0 when it is none.
+/// The number of "TERM", "SIGTERM", "15", "RTMIN+3", "RTMAX-2"; 0 when it is none.
 int signalNumber(std::string_view name);
+
+/// Does an init hand it on? Not KILL and STOP, which no process ever sees, nor CHLD, which is the
+/// init's own, nor what blockAll leaves alone.
+bool isHandedOn(int number);
 
 /// "SIGTERM", "SIGRTMIN+3"; "signal 99" for a number that is none.
 std::string signalName(int number);

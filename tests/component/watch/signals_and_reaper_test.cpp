@@ -82,6 +82,11 @@ TEST(SignalNumber, ReadsNamesAndNumbersAndNothingElse) {
   EXPECT_EQ(signalNumber("RTMIN"), SIGRTMIN);
   EXPECT_EQ(signalNumber("1"), 1);
   EXPECT_EQ(signalNumber("64"), 64);
+  EXPECT_EQ(signalNumber("RTMAX"), SIGRTMAX);
+  EXPECT_EQ(signalNumber("SIGRTMAX-2"), SIGRTMAX - 2);
+  EXPECT_EQ(signalNumber("RTMAX-30"), SIGRTMIN);
+  for (const char* name : {"RTMAX-31", "RTMAX+1", "RTMAX-", "RTMAX--1", "RTMAX-1x", "RTMAXX"})
+    EXPECT_EQ(signalNumber(name), 0) << name;
   for (const char* none : {"", "0", "65", "-1", "TERMS", "SIG", "15x", "RTMIN+31"})
     EXPECT_EQ(signalNumber(none), 0) << none;
 }
