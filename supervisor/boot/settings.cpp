@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view kPrefix = "warder.";
 constexpr std::size_t kLongestHostName = 63;  // RFC 1123 section 2.1, one label
-constexpr std::uint64_t kSmallestSize = 64 * 1024;
+constexpr std::uint64_t kSmallestSize = std::uint64_t{64} * 1024;
 
 template <class Number>
 std::optional<Number> wholeNumber(std::string_view text) {
@@ -80,7 +80,7 @@ std::string readAddress(std::string_view text, Settings& into) {
     into.address_by = AddressBy::Dhcp;
     return {};
   }
-  const std::string form =
+  std::string form =
       "is neither \"dhcp\" nor ADDRESS/PREFIX[,GATEWAY], "
       "as in \"10.0.2.15/24,10.0.2.2\"";
   const auto parts = split(text, ',');

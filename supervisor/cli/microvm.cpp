@@ -64,6 +64,7 @@ std::string sentenceOf(const std::string& report_file) {
 /// What stands behind " -- " on the kernel command line, as a command without a job.
 [[noreturn]] void runCommand(std::vector<std::string> command) {
   std::vector<char*> argv;
+  argv.reserve(command.size() + 1);
   for (auto& word : command) argv.push_back(word.data());
   argv.push_back(nullptr);
   init::PlainInit plain;
