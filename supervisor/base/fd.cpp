@@ -90,7 +90,8 @@ Result<std::string> readAll(int fd, std::size_t limit) {
 }
 
 Result<std::string> readFile(const std::string& path, std::size_t limit) {
-  auto fd = openFile(path, O_RDONLY);
+  // Whoever puts a FIFO there must not keep us waiting for its writer.
+  auto fd = openFile(path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
   if (!fd) return fd.error();
   auto text = readAll(fd->get(), limit);
   if (!text) return text.error().during(path);

@@ -34,12 +34,14 @@ MovedSecrets parseMovedSecrets(const std::string& text) {
 Error moveSecretsOut(const std::vector<std::string>& variables, ArgumentVector arguments) {
   std::string moved;
   std::vector<base::UniqueFd> ends;
+  std::vector<std::string_view> values;  // in the environment; a copy under another name goes too
   for (const auto& name : variables) {
     const char* value = ::getenv(name.c_str());
     if (value == nullptr || *value == '\0')
       return Error{Kind::Config, "the environment variable " + name + " is not set"};
     if (std::strlen(value) > kMaxValue)
       return Error{Kind::Config, "the environment variable " + name + " is over 64 KiB"};
+    values.emplace_back(value);
     auto pipe = base::makePipe();
     if (!pipe) return pipe.error();
     if (auto written = base::writeAll(pipe->write.get(), value); !written) return written.error();
@@ -54,8 +56,12 @@ Error moveSecretsOut(const std::vector<std::string>& variables, ArgumentVector a
   std::vector<char*> kept;
   for (char** variable = environ; *variable != nullptr; ++variable) {
     const std::string_view name(*variable, std::strcspn(*variable, "="));
-    if (std::find(variables.begin(), variables.end(), name) == variables.end())
-      kept.push_back(*variable);
+    const std::string_view value = std::string_view(*variable).substr(name.size());
+    const bool copy = std::any_of(values.begin(), values.end(), [&](std::string_view secret) {
+      return value.find(secret) != value.npos;
+    });
+    if (copy || std::find(variables.begin(), variables.end(), name) != variables.end()) continue;
+    kept.push_back(*variable);
   }
   kept.push_back(nullptr);
   ::execve("/proc/self/exe", argv.data(), kept.data());

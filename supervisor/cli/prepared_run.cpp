@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <iostream>
+#include <limits>
 
 #include "supervisor/base/event.h"
 #include "supervisor/base/log.h"
@@ -34,7 +35,11 @@ namespace {
 
 constexpr int kInternal = 16;
 constexpr int kUndelivered = 64;  // added to the exit code (docs/outcome.md)
+constexpr int kStopped = 15;
 constexpr std::size_t kMaxReport = 16 << 20;
+// Where an engine's SIGKILL is near, larger logs stay in the spool.
+constexpr std::uint64_t kHurriedLog = 64 << 20;
+constexpr std::uint64_t kAnyLog = std::numeric_limits<std::uint64_t>::max();
 
 Result<UniqueFd> openSource(const job::SecretSource& from, const MovedSecrets& moved) {
   if (const auto* file = std::get_if<job::FileSource>(&from))
@@ -71,6 +76,7 @@ base::Status openSources(PreparedRun& run, const MovedSecrets& moved) {
 }
 
 base::Status makeFolders(PreparedRun& run) {
+  if (auto fine = checkSpool(run.request.spool, run.orders.job); !fine) return fine;
   auto results = openResultsFolder(run.orders.job);
   if (!results) return results.error();
   run.results = std::move(*results);
@@ -113,12 +119,15 @@ std::optional<int> agentsOwnCode(const json::value& report) {
 int tell(const PreparedRun& run, int exit_code) {
   const std::string& folder = run.config.run_dir;
   const std::string place = run.orders.job.results.directory + "/" + run.config.run_id;
-  const auto left = report::exportResults(folder, pathOf(run.results));
-  if (!left && exit_code < kUndelivered) exit_code += kUndelivered;
   auto text = base::readFile(folder + "/" + journal::kReportFile, kMaxReport);
   auto report = text ? base::parseJson(*text) : Result<json::value>(text.error());
   std::ostream& out = run.request.print_json ? std::cerr : std::cout;
-  if (report) out << sentenceOf(*report) << "\n";
+  // First what takes no time: whoever stops us may not give us more.
+  if (report) out << sentenceOf(*report) << std::endl;
+  const bool hurried = run.config.stop_within.count() > 0 && exit_code % kUndelivered == kStopped;
+  const auto left =
+      report::exportResults(folder, pathOf(run.results), hurried ? kHurriedLog : kAnyLog);
+  if (!left && exit_code < kUndelivered) exit_code += kUndelivered;
   if (left)
     out << "results: " << place << "\n";
   else
@@ -207,7 +216,8 @@ int finishRun(const PreparedRun& run, const Result<int>& ended) {
   }
   if (!ended) base::log(base::Level::Error, ended.error().sentence());
   // Whatever happened to init or the scribe, the journal gets an end, and the run that code.
-  const bool whole = std::filesystem::exists(folder + "/" + journal::kReportFile);
+  std::error_code failure;
+  const bool whole = std::filesystem::exists(folder + "/" + journal::kReportFile, failure);
   if (auto closed = report::closeInterrupted(folder, ended ? "scribe" : "init"); !closed)
     base::log(base::Level::Error, closed.error().sentence());
   return tell(run, whole && ended ? *ended : kInternal + kUndelivered);

@@ -1,10 +1,14 @@
 #include "supervisor/cli/run_finder.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 
 #include "supervisor/base/local_socket.h"
+#include "supervisor/base/service_ids.h"
 #include "supervisor/base/wire.h"
 #include "supervisor/cli/run_folder.h"
 #include "supervisor/init/control_door.h"
@@ -28,12 +32,23 @@ std::string joined(const std::vector<std::string>& words) {
   return text;
 }
 
+/// Is it ours, root's or a service's of Warder's, and can nobody else put something there?
+/// Everybody can make folders in /dev/shm.
+bool isTrusted(const fs::path& folder) {
+  struct stat facts {};
+  if (::lstat(folder.c_str(), &facts) != 0 || !S_ISDIR(facts.st_mode)) return false;
+  const bool service =
+      facts.st_uid >= base::kFirstServiceId && facts.st_uid <= base::kLastServiceId;
+  if (facts.st_uid != 0 && facts.st_uid != ::geteuid() && !service) return false;
+  return (facts.st_mode & S_IWOTH) == 0;
+}
+
 }  // namespace
 
 std::vector<std::string> spoolsHere() {
   std::vector<std::string> spools;
   const char* named = std::getenv("WARDER_SPOOL");
-  if (named != nullptr && *named != '\0') spools.emplace_back(named);
+  if (named != nullptr && *named != '\0') return {named};
   for (const std::string& spool : {defaultSpool(), std::string(kSpoolInMemory)})
     if (std::find(spools.begin(), spools.end(), spool) == spools.end()) spools.push_back(spool);
   return spools;
@@ -43,10 +58,11 @@ std::vector<std::string> runsIn(const std::vector<std::string>& spools) {
   std::vector<fs::path> runs;
   for (const auto& spool : spools) {
     std::error_code failure;
+    if (!isTrusted(spool)) continue;
     fs::directory_iterator entry(spool, failure);
     for (; !failure && entry != fs::directory_iterator(); entry.increment(failure)) {
       std::error_code ignored;
-      if (fs::exists(entry->path() / journal::kIdentityFile, ignored))
+      if (isTrusted(entry->path()) && fs::exists(entry->path() / journal::kIdentityFile, ignored))
         runs.push_back(entry->path());
     }
   }
@@ -62,6 +78,14 @@ std::vector<std::string> runsIn(const std::vector<std::string>& spools) {
 Result<LivingRun> connectTo(const std::string& run_dir) {
   auto door = base::connectLocally(run_dir, init::kControlSocket, kPatienceMs);
   if (!door) return door.error();
+  // Who listens is who made the run; anybody else only says so.
+  const auto peer = base::peerOf(door->get());
+  if (!peer) return peer.error();
+  if (peer->uid != 0 && peer->uid != ::geteuid())
+    return Error{Kind::Denied,
+                 run_dir + " is answered by uid " + std::to_string(peer->uid) +
+                     ", which is neither root nor you; it is not asked",
+                 0};
   return LivingRun{run_dir, std::move(*door)};
 }
 

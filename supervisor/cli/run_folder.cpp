@@ -16,6 +16,8 @@
 #include "supervisor/base/fd.h"
 #include "supervisor/base/log.h"
 #include "supervisor/init/control_door.h"
+#include "supervisor/job/box_view.h"
+#include "supervisor/job/job_files.h"
 #include "supervisor/journal/scribe_protocol.h"
 #include "supervisor/launch/confine.h"
 
@@ -81,6 +83,31 @@ json::object sinksOf(const job::JobSpec& job) {
 }
 
 }  // namespace
+
+Status checkSpool(const std::string& spool, const job::JobSpec& job) {
+  if (spool.empty()) return Error{Kind::Config, "--spool names no folder"};
+  std::error_code failure;
+  const fs::path real = fs::weakly_canonical(fs::absolute(spool, failure), failure);
+  const fs::path workspace = fs::weakly_canonical(job.agent.workspace, failure);
+  const std::string advice = "; name another with --spool or WARDER_SPOOL";
+  if (job::isBelow(real.string(), workspace.string()))
+    return Error{
+        Kind::Config,
+        "the spool " + spool + " lies in the workspace, where the agent could change it" + advice};
+  if (job.agent.root != "/" || !job::hasOwnUid(job.agent.user) || job.agent.user.uid == 0)
+    return {};
+  for (fs::path at = real;; at = at.parent_path()) {
+    struct stat folder {};
+    const bool there = ::stat(at.c_str(), &folder) == 0;
+    // In a sticky folder only the owner of an entry can replace it.
+    const bool sticky = (folder.st_mode & S_ISVTX) != 0 && folder.st_uid != job.agent.user.uid;
+    if (there && !sticky && job::canWrite(folder, job.agent.user))
+      return Error{Kind::Config, "the spool " + spool + " lies in " + at.string() +
+                                     ", which the agent's uid " +
+                                     std::to_string(job.agent.user.uid) + " can write" + advice};
+    if (at == at.parent_path()) return {};
+  }
+}
 
 Result<std::string> makeRunFolder(const std::string& spool, const std::string& run_id,
                                   const job::JobSpec& job) {

@@ -14,6 +14,10 @@ std::string newRunId();
 /// else $XDG_STATE_HOME/warder/spool or ~/.local/state/warder/spool.
 std::string defaultSpool();
 
+/// Errors: Config when the agent could put its own files in the spool's place: a spool in the
+/// workspace, or in place below a folder that the agent's user can write.
+base::Status checkSpool(const std::string& spool, const job::JobSpec& job);
+
 /// Makes SPOOL/RUN_ID with run.json, delivery.json (the sinks, never their tokens) and the folders
 /// that init mounts on. As root it belongs to the scribe's own user.
 /// Errors name the folder.

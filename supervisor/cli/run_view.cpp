@@ -1,6 +1,7 @@
 #include "supervisor/cli/run_view.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -19,6 +20,7 @@ namespace {
 // Of a line of the agent's that is longer, the beginning is shown.
 constexpr std::size_t kMaxShownLine = 400;
 // Bytes that may wait for a reader; no more of the agent's output is read meanwhile.
+constexpr int kLastBursts = 16;  // of a mebibyte: what is shown of a flood after its end
 constexpr std::size_t kMostWaiting = 256 * 1024;
 
 std::string text(const json::object& data, std::string_view key) {
@@ -161,13 +163,15 @@ void RunView::showOutput() {
 bool RunView::finish(int interrupt) {
   may_live_ = false;
   if (quiet_) return true;
-  for (bool more = true; more && !writer_.closed();) {
+  bool more = true;
+  for (int bursts = 0; more && bursts < kLastBursts && !writer_.closed(); ++bursts) {
     more = false;
     for (auto& stream : streams_) more = readStream(stream) || more;
     refresh();
     writer_.drain(interrupt);
     if (!writer_.idle()) return false;
   }
+  if (more) line("agent | … (there is more of it; the results or the spool have all)");
   for (auto& stream : streams_) showEnd(stream);
   refresh();
   writer_.drain(interrupt);
@@ -178,9 +182,11 @@ bool RunView::finish(int interrupt) {
 /// may be more.
 bool RunView::readStream(Stream& stream) {
   if (!stream.file) {
-    auto opened =
-        base::openFile(run_dir_ + "/" + journal::kOutputFolder + "/" + stream.name, O_RDONLY);
+    auto opened = base::openFile(run_dir_ + "/" + journal::kOutputFolder + "/" + stream.name,
+                                 O_RDONLY | O_NONBLOCK | O_NOFOLLOW);
     if (!opened) return false;  // the agent has not started yet
+    struct stat facts {};
+    if (::fstat(opened->get(), &facts) != 0 || !S_ISREG(facts.st_mode)) return false;
     stream.file = std::move(*opened);
   }
   char buffer[16384];

@@ -39,8 +39,15 @@ std::optional<Process> look(const std::string& pid) {
   return process;
 }
 
+/// A /proc of another pid namespace names other processes by the same numbers: worse than none.
+bool isOurProc() {
+  char self[32] = {};
+  return ::readlink("/proc/self", self, sizeof self - 1) > 0 && std::to_string(::getpid()) == self;
+}
+
 Processes readAll() {
   Processes all;
+  if (!isOurProc()) return all;
   std::error_code failure;
   for (const auto& entry : std::filesystem::directory_iterator("/proc", failure)) {
     const std::string name = entry.path().filename().string();

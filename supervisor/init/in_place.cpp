@@ -82,9 +82,12 @@ void setInPlace(job::Overrides& overrides) {
 }
 
 Status checkPlace() {
-  if (::access("/proc/self/exe", F_OK) != 0)
+  char self[32] = {};
+  if (::readlink("/proc/self", self, sizeof self - 1) <= 0 || std::to_string(::getpid()) != self ||
+      ::access("/proc/self/exe", F_OK) != 0)
     return Error{Kind::Config,
-                 "there is no /proc here; a job needs it: mount -t proc proc /proc, or let the "
+                 "there is no /proc of this pid namespace here; a job needs it: mount -t proc proc "
+                 "/proc, or let the "
                  "container engine do so"};
   struct stat null {};
   if (::stat("/dev/null", &null) != 0 || !S_ISCHR(null.st_mode))

@@ -133,8 +133,12 @@ std::vector<std::string> missingWalls(const Place& place) {
   missing.push_back(
       std::string("the agent and its supervisor share one user id of this machine; between them "
                   "stand ") +
-      (place.in_place ? "" : "a user namespace, ") +
-      "undumpable processes and a Landlock signal scope");
+      (place.in_place ? "" : "a user namespace, ") + "undumpable processes" +
+      (place.landlock_abi < launch::kSignalScopeAbi ? "" : " and a Landlock signal scope"));
+  if (place.landlock_abi == 0)
+    missing.push_back(
+        "without Landlock the agent can read what others of its user are started with: a health "
+        "check or a shell that the engine starts with a secret in its environment gives it away");
   missing.push_back(
       "the broker, the scribe and the courier share that user id too, and the agent can change "
       "their scheduling" +

@@ -95,7 +95,7 @@ Status Supervisor::startScribe() {
 /// What `warder deliver` needs to know of this run is on disk before the agent starts.
 Status Supervisor::syncRunFolder() const {
   for (const char* name : {journal::kIdentityFile, journal::kDeliveryFile}) {
-    auto file = base::openAt(run_folder_.get(), name, O_RDONLY);
+    auto file = base::openAt(run_folder_.get(), name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW);
     if (!file) return file.error();
     if (::fsync(file->get()) != 0) return base::kernelError("cannot sync " + std::string(name));
   }
@@ -354,7 +354,6 @@ Status Supervisor::makeRoot() {
 }
 
 void Supervisor::setupFailed(const std::string& step, const Error& error) {
-  base::log(base::Level::Error, error.sentence());
   record({"setup.failed",
           {{"step", step}, {"sentence", error.sentence()}, {"errno", error.system_errno}},
           Durability::Outcome});

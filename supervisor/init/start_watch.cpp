@@ -110,7 +110,7 @@ std::string lastOutputLine(const std::string& run_dir) {
   std::string line;
   timespec newest{};
   for (const char* stream : {"stdout", "stderr"}) {
-    auto file = base::openFile(outputPath(run_dir, stream), O_RDONLY);
+    auto file = base::openFile(outputPath(run_dir, stream), O_RDONLY | O_NONBLOCK | O_NOFOLLOW);
     struct stat facts {};
     if (!file || ::fstat(file->get(), &facts) != 0 || facts.st_size == 0) continue;
     std::string tail(static_cast<std::size_t>(std::min(kTail, facts.st_size)), '\0');

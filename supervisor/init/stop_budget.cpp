@@ -10,8 +10,8 @@ namespace {
 // Percent of the known time that must be left when a duty ends, for those that come after it.
 constexpr int kAfterAgent = 55;
 constexpr int kAfterLeftovers = 40;
-constexpr int kAfterHarvest = 20;
-constexpr int kAfterDelivery = 5;
+constexpr int kAfterHarvest = 25;
+constexpr int kAfterDelivery = 10;
 }  // namespace
 
 StopBudget::StopBudget(Clock::time_point asked, Milliseconds within)

@@ -47,7 +47,7 @@ std::string sha256Hex(std::string_view bytes) {
 }
 
 base::Result<std::string> sha256OfFile(const std::string& path) {
-  auto fd = base::openFile(path, O_RDONLY | O_NOFOLLOW);
+  auto fd = base::openFile(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   if (!fd) return fd.error();
   Sha256 digest;
   std::vector<char> buffer(256 * 1024);

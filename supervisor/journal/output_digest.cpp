@@ -47,7 +47,7 @@ json::object OutputDigest::finish(std::string_view stream) {
 }
 
 base::Result<json::object> digestOfOutput(const std::string& path, std::string_view stream) {
-  auto fd = base::openFile(path, O_RDONLY | O_NOFOLLOW);
+  auto fd = base::openFile(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   if (!fd) return fd.error();
   OutputDigest digest;
   std::vector<char> buffer(256 * 1024);

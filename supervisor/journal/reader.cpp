@@ -66,7 +66,8 @@ Result<bool> JournalTail::readOn() {
       if (count > 0) return true;
     }
     if (!complete) return false;
-    auto next = base::openFile(segmentPath(run_dir_, segment_ + 1), O_RDONLY);
+    auto next =
+        base::openFile(segmentPath(run_dir_, segment_ + 1), O_RDONLY | O_NONBLOCK | O_NOFOLLOW);
     if (!next && next.error().kind == Kind::NotFound) return false;
     if (!next) return next.error();
     damaged_ += unread_.size();  // the tail of a segment that was followed by another

@@ -83,7 +83,7 @@ Status Writer::openFolder() {
 /// Finds the end of what an earlier process wrote, and cuts off the write that was torn.
 Status Writer::continueSegments() {
   for (int number = 1;; ++number) {
-    auto fd = base::openAt(folder_.get(), segmentName(number), O_RDWR | O_NOFOLLOW);
+    auto fd = base::openAt(folder_.get(), segmentName(number), O_RDWR | O_NOFOLLOW | O_NONBLOCK);
     if (!fd && fd.error().kind == Kind::NotFound) break;
     if (!fd) return fd.error();
     auto bytes = base::readAll(fd->get(), kLargestSegment);
@@ -124,7 +124,8 @@ Status Writer::beginSegment(int number) {
 /// Where the file system cannot promise space, nothing is kept.
 Status Writer::keepReserve() {
   if (options_.reserve_bytes == 0) return {};
-  auto fd = base::openAt(folder_.get(), kReserveName, O_RDWR | O_CREAT | O_NOFOLLOW, 0640);
+  auto fd =
+      base::openAt(folder_.get(), kReserveName, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0640);
   if (!fd) return fd.error();
   const int code = ::posix_fallocate(fd->get(), 0, static_cast<off_t>(options_.reserve_bytes));
   if (code == ENOSPC || code == EFBIG || code == EDQUOT)

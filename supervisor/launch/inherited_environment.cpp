@@ -9,8 +9,12 @@ namespace warder::launch {
 namespace {
 
 constexpr std::string_view kCredentialWords[] = {
-    "KEY", "APIKEY",     "TOKEN",       "SECRET", "SECRETS", "PASSWORD",   "PASSWD", "PASS",
-    "PWD", "PASSPHRASE", "CREDENTIALS", "AUTH",   "PAT",     "CREDENTIAL", "COOKIE"};
+    "KEY",        "APIKEY",  "TOKEN",   "SECRET",  "SECRETS",    "PASSWORD",
+    "PASSWD",     "PASS",    "PWD",     "CREDS",   "PASSPHRASE", "CREDENTIALS",
+    "CREDENTIAL", "AUTH",    "PAT",     "JWT",     "BEARER",     "OAUTH",
+    "COOKIE",     "PRIVATE", "SIGNING", "WEBHOOK", "DSN",        "KUBECONFIG"};
+// However they end a word: PGPASSWORD, MYTOKEN.
+constexpr std::string_view kCredentialEnds[] = {"PASSWORD", "PASSWD", "TOKEN", "SECRET", "APIKEY"};
 // Words of ours that are no credentials.
 constexpr std::string_view kHarmless[] = {"PWD", "OLDPWD"};
 
@@ -26,9 +30,20 @@ bool speaksOfCredential(std::string_view name) {
     if (std::find(std::begin(kCredentialWords), std::end(kCredentialWords), word) !=
         std::end(kCredentialWords))
       return true;
+    for (const auto end_of_word : kCredentialEnds)
+      if (word.ends_with(end_of_word)) return true;
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
   return false;
+}
+
+/// "scheme://user:password@host", as databases and proxies are named.
+bool holdsLogin(std::string_view value) {
+  const auto scheme = value.find("://");
+  if (scheme == value.npos) return false;
+  const auto authority = value.substr(scheme + 3, value.find('/', scheme + 3) - scheme - 3);
+  const auto at = authority.rfind('@');
+  return at != authority.npos && authority.substr(0, at).find(':') != authority.npos;
 }
 
 }  // namespace
@@ -42,7 +57,7 @@ InheritedEnvironment siftEnvironment(const std::vector<std::string>& environment
     const std::string name = variable.substr(0, equals);
     if (std::find(secret.begin(), secret.end(), name) != secret.end()) continue;
     if (name.starts_with("WARDER_")) continue;
-    if (speaksOfCredential(name))
+    if (speaksOfCredential(name) || holdsLogin(variable.substr(equals + 1)))
       sifted.held_back.push_back(name);
     else
       sifted.passed[name] = variable.substr(equals + 1);

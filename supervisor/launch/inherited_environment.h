@@ -8,8 +8,8 @@ namespace warder::launch {
 
 struct InheritedEnvironment {
   std::map<std::string, std::string> passed;
-  /// Names that speak of a credential (A_TOKEN, AN_API_KEY, …): a job that means one of them writes
-  /// it into agent.env. Sorted.
+  /// Names that speak of a credential (A_TOKEN, PGPASSWORD, …) and values with a login in a URL: a
+  /// job that means one of them writes it into agent.env. Sorted.
   std::vector<std::string> held_back;
 };
 

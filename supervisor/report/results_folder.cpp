@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <limits>
 #include <vector>
 
 #include "supervisor/base/fd.h"
@@ -69,11 +70,16 @@ struct Copy {
   std::string from;    // absolute
   std::string name;    // below the folder
   std::string sha256;  // expected, or empty
+  std::uint64_t at_most = std::numeric_limits<std::uint64_t>::max();
 };
 
 Status copyInto(int folder, const Copy& copy) {
-  auto in = base::openFile(copy.from, O_RDONLY | O_NOFOLLOW);
+  auto in = base::openFile(copy.from, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   if (!in) return in.error();
+  struct stat facts {};
+  if (::fstat(in->get(), &facts) != 0 || !S_ISREG(facts.st_mode))
+    return Error{Kind::Config, copy.from + " is no regular file"};
+  if (static_cast<std::uint64_t>(facts.st_size) > copy.at_most) return {};  // it stays in the spool
   auto out = base::openAt(folder, copy.name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, kFileMode);
   if (!out) return out.error();
   (void)::fchmod(out->get(), kFileMode);
@@ -137,14 +143,14 @@ Status copyArtifact(int folder, const std::string& run_dir, const json::object& 
   return copied;
 }
 
-Status copyAll(int folder, const std::string& run_dir) {
+Status copyAll(int folder, const std::string& run_dir, std::uint64_t largest_log) {
   auto fold = replay(run_dir);
   if (!fold) return fold.error();
   const std::string output = run_dir + "/" + journal::kOutputFolder;
   std::vector<Copy> copies{{run_dir + "/" + journal::kReportFile, "report.json", ""},
                            {run_dir + "/" + journal::kIdentityFile, "run.json", ""},
-                           {output + "/stdout", "stdout.log", ""},
-                           {output + "/stderr", "stderr.log", ""}};
+                           {output + "/stdout", "stdout.log", "", largest_log},
+                           {output + "/stderr", "stderr.log", "", largest_log}};
   const std::string patch = textOf(fold->witnesses().patch, "sha256");
   if (patch.starts_with("sha256:") && journal::isHexDigest(patch.substr(7)))
     copies.push_back({run_dir + "/" + journal::kBlobFolder + "/" + patch.substr(7), "changes.patch",
@@ -162,7 +168,8 @@ Status copyAll(int folder, const std::string& run_dir) {
 
 /// Whether a folder that is already there holds the same run and attempt.
 bool isSameRun(int target, const Identity& identity) {
-  auto file = base::openAt(target, identity.folder() + "/run.json", O_RDONLY | O_NOFOLLOW);
+  auto file =
+      base::openAt(target, identity.folder() + "/run.json", O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   if (!file) return false;
   auto text = base::readAll(file->get(), kLargestReport);
   auto value = text ? base::parseJson(*text) : Result<json::value>(text.error());
@@ -196,7 +203,8 @@ Status moveIntoPlace(const std::string& target_dir, int target, const Identity& 
 
 }  // namespace
 
-Status exportResults(const std::string& run_dir, const std::string& target_dir) {
+Status exportResults(const std::string& run_dir, const std::string& target_dir,
+                     std::uint64_t largest_log) {
   auto identity = identityOf(run_dir);
   if (!identity) return identity.error();
   std::error_code failure;
@@ -208,7 +216,7 @@ Status exportResults(const std::string& run_dir, const std::string& target_dir) 
   if (::mkdirat(target->get(), fresh.c_str(), kFolderMode) != 0)
     return kernelError("cannot make the folder " + target_dir + "/" + fresh);
   auto folder = enter(target->get(), fresh);
-  auto copied = folder ? copyAll(folder->get(), run_dir) : Status(folder.error());
+  auto copied = folder ? copyAll(folder->get(), run_dir, largest_log) : Status(folder.error());
   if (copied) copied = moveIntoPlace(target_dir, target->get(), *identity, fresh);
   if (!copied) removeTree(target_dir, fresh);
   return copied;

@@ -93,13 +93,16 @@ TEST(Planner, TriesTheHomeThatTheJobNames) {
 TEST(InheritedEnvironment, HoldsBackWhatSpeaksOfACredentialAndWhatTheJobLends) {
   const auto sifted = siftEnvironment(
       {"PATH=/bin", "PWD=/", "GITHUB_TOKEN=x", "anthropic_api_key=x", "DB_PASSWORD=x", "MINE=lent",
-       "WARDER_SPOOL=/s", "KEYBOARD=de", "SECRETARY=y", "EMPTY=", "no equals", "=odd", "A=b=c"},
+       "PGPASSWORD=x", "DB=postgres://u:p@h/d", "URL=https://h:1/a@b", "WARDER_SPOOL=/s",
+       "KEYBOARD=de", "SECRETARY=y", "EMPTY=", "no equals", "=odd", "A=b=c"},
       {"MINE"});
-  EXPECT_THAT(sifted.held_back, ElementsAre("DB_PASSWORD", "GITHUB_TOKEN", "anthropic_api_key"));
+  EXPECT_THAT(sifted.held_back,
+              ElementsAre("DB", "DB_PASSWORD", "GITHUB_TOKEN", "PGPASSWORD", "anthropic_api_key"));
   EXPECT_EQ(sifted.passed, (std::map<std::string, std::string>{{"PATH", "/bin"},
                                                                {"PWD", "/"},
                                                                {"KEYBOARD", "de"},
                                                                {"SECRETARY", "y"},
+                                                               {"URL", "https://h:1/a@b"},
                                                                {"EMPTY", ""},
                                                                {"A", "b=c"}}));
 }
