@@ -194,7 +194,11 @@ std::optional<PreparedRun> prepareRun(RunRequest request) {
   const auto& invocation = run.request.invocation;
   if (!variables.empty() && moved.empty())
     return refused(moveSecretsOut(variables, {invocation.argument_count, invocation.arguments}));
-  if (const auto faults = checkSecretFiles(run.orders.job); !faults.empty()) return refused(faults);
+  // In place a secret that cannot be used is worth a report: the broker says so before the agent
+  // starts.
+  if (!in_place)
+    if (const auto faults = checkSecretFiles(run.orders.job); !faults.empty())
+      return refused(faults);
   if (auto opened = openSources(run, moved); !opened) return refused(opened.error());
   if (auto made = makeFolders(run); !made) return refused(made.error());
   run.config.engine = run.request.engine;

@@ -131,11 +131,17 @@ class Conductor {
     if (number == SIGTERM || number == SIGINT || number == SIGQUIT) ++stop_signals_;
     if (number == SIGCONT && terminal_ && ::tcgetpgrp(STDIN_FILENO) == ::getpgrp())
       ::tcsetpgrp(STDIN_FILENO, program_);  // `fg` gave it to our group
+    // Signals come by their numbers, SIGTERM before the SIGCHLD of a stop that was earlier.
+    const bool stopped_now = watch::hasStopped(program_);
+    stopped_ = stopped_ || stopped_now;
     const pid_t target = init_.to_group ? -program_ : program_;
     if (sent != 0) ::kill(target, sent);
     // A stopped process acts on its signals only when it goes on.
     if (stopped_ && sent == SIGTERM) ::kill(target, SIGCONT);
-    if (sent == SIGCONT || sent == SIGTERM) stopped_ = false;
+    if (sent == SIGCONT || sent == SIGTERM)
+      stopped_ = false;
+    else if (stopped_now)
+      stopToo();
   }
 
   void collect() {
@@ -148,7 +154,11 @@ class Conductor {
     }
     if (program_ <= 0 || !watch::hasStopped(program_)) return;
     stopped_ = true;
-    // Whoever started us waits for us to stop, not for a process that it does not know.
+    stopToo();
+  }
+
+  /// Whoever started us waits for us to stop, not for a process that it does not know.
+  static void stopToo() {
     if (::getpid() != 1) ::kill(::getpid(), SIGSTOP);
   }
 
