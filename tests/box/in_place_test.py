@@ -86,6 +86,14 @@ def test_an_agent_with_its_supervisors_user_cannot_make_it_wait_for_a_fifo(place
     assert ran.code in (1, 16, 65, 80), ran.explain()
 
 
+def test_the_agent_cannot_reach_what_its_patch_is_made_against(place):
+    job = shell(place, f"ls {place.spool}/$WARDER_RUN_ID/harvest && echo reached; echo new > new.txt",
+                results={"patch": True})
+    ran = end(place, begin(place, job))
+    assert ran.code == 0 and "reached" not in ran.output and "Permission denied" in ran.errors, ran.explain()
+    assert "new.txt" in (ran.results / "changes.patch").read_text()
+
+
 def test_a_flood_of_output_leaves_time_for_the_report(place):
     job = shell(place, "trap '' TERM; touch ready; while :; do head -c 1000000 /dev/zero; done")
     process = begin(place, job, "--stop-within", "10s")
