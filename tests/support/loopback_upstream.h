@@ -156,7 +156,14 @@ class LoopbackUpstream {
     ::listen(listener_, 512);
     ::getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &size);
     port_ = ntohs(address.sin_port);
-    acceptor_ = std::thread([this] { acceptAll(); });
+    // A test that forks next must not copy a lock of the allocator that a thread holds at its
+    // start.
+    acceptor_ = std::thread([this] {
+      at_rest_ = true;
+      at_rest_.notify_one();
+      acceptAll();
+    });
+    at_rest_.wait(false);
   }
 
   void acceptAll() {
@@ -198,6 +205,7 @@ class LoopbackUpstream {
   std::atomic<int> accepted_{0};
   std::mutex mutex_;
   std::vector<int> open_;
+  std::atomic<bool> at_rest_{false};
   std::thread acceptor_;
   std::vector<std::thread> threads_;
 };
