@@ -9,8 +9,8 @@
 
 namespace warder::cli {
 
-/// Where runs may lie, in order: $WARDER_SPOOL, the default spool, and the one of a container that
-/// may write nowhere else.
+/// Where runs may lie: $WARDER_SPOOL alone if set; else the default spool, and the one of a
+/// container that may write nowhere else.
 std::vector<std::string> spoolsHere();
 
 inline constexpr const char* kSpoolInMemory = "/dev/shm/warder/spool";
