@@ -156,7 +156,7 @@ void addInitCommand(CLI::App& app, Invocation invocation, int& exit_code) {
   init->add_flag("--quiet", options->quiet, "Say nothing but failures");
   init->footer(
       "Exit code: the command's own; 128+N when signal N ended it; 127 when it is not there, 126\n"
-      "when it cannot be executed; 125 when this init itself cannot work; 2 when these arguments "
+      "when it cannot be executed; 125 when this init itself cannot work;\n2 when these arguments "
       "are at fault. With a job: "
       "docs/outcome.md.");
   init->add_flag("--microvm", options->microvm,
