@@ -28,10 +28,21 @@ struct Grant {
   Upstream upstream;
   int secret_fd = -1;
   std::vector<int> listener_fds;  // sockets that listen inside the agent's network namespace
+  int unix_fd = -1;               // a listening Unix socket at a path in the box; -1: there is none
+};
+
+/// The ways out of the agent's network that belong to no grant: descriptor numbers, all listening
+/// or bound inside that network. Empty lists where its mechanism has no such door.
+struct DoorFds {
+  std::vector<int> transparent;  // TCP; an accepted socket's own address is what was dialled
+  std::vector<int> proxy;        // TCP; CONNECT and absolute form
+  std::vector<int> dns_udp;      // bound to port 53 of every address; tells each question's address
+  std::vector<int> dns_tcp;      // listens on port 53 of loopback addresses
 };
 
 struct BrokerConfig {
   std::vector<Grant> grants;
+  DoorFds doors;
   policies::Policy policy;
 };
 
