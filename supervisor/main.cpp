@@ -1,5 +1,7 @@
 // Chooses what this process is: a stage, by its first argument, or the command line. Nothing else
 // may live here.
+#include <unistd.h>
+
 #include <charconv>
 #include <cstring>
 #include <string_view>
@@ -59,7 +61,7 @@ int runStage(int argc, char** argv, std::string_view name) {
       return 125;
     return stage.main();
   }
-  return 125;
+  ::_exit(125);  // what tries whether this binary can be executed waits for it (boot/initramfs.cpp)
 }
 
 }  // namespace

@@ -17,6 +17,7 @@
 #include "supervisor/base/fd.h"
 #include "supervisor/boot/console.h"
 #include "supervisor/boot/file_steps.h"
+#include "supervisor/boot/grace_periods.h"
 #include "supervisor/boot/machine.h"
 #include "supervisor/boot/module_list.h"
 #include "supervisor/boot/mount_table.h"
@@ -52,6 +53,7 @@ class Initramfs {
     for (const auto& step : kernelMounts(""))
       if (auto mounted = mountOn(step); !mounted) return mounted;
     openConsole();
+    short_grace_periods_.begin();
     // The only stamp that tells how long the kernel itself took.
     timespec now{};
     ::clock_gettime(CLOCK_BOOTTIME, &now);
@@ -206,6 +208,7 @@ class Initramfs {
   }
 
   Status execute() {
+    short_grace_periods_.end();
     const char* const words[] = {"warder", "init", "--microvm", nullptr};
     ::execv(settings_.init.c_str(), const_cast<char* const*>(words));
     return cannotExecute(errno);
@@ -214,6 +217,7 @@ class Initramfs {
   std::string command_line_;
   Settings settings_;
   std::string root_;
+  ShortGracePeriods short_grace_periods_;
 };
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "supervisor/boot/entropy.h"
 #include "supervisor/boot/etc_files.h"
 #include "supervisor/boot/file_steps.h"
+#include "supervisor/boot/grace_periods.h"
 #include "supervisor/boot/job_source.h"
 #include "supervisor/boot/mount_table.h"
 #include "supervisor/boot/name_files.h"
@@ -76,6 +77,7 @@ class MachineMaker {
       if (auto mounted = mountOn(step); !mounted) return mounted;
     }
     openConsole();
+    short_grace_periods_.begin();
     return {};
   }
 
@@ -211,6 +213,7 @@ class MachineMaker {
 
   Machine machine_;
   bool no_cgroups_ = false;
+  ShortGracePeriods short_grace_periods_;
 };
 
 }  // namespace

@@ -20,6 +20,7 @@
 #include "supervisor/cli/command_status.h"
 #include "supervisor/cli/command_verify.h"
 #include "supervisor/cli/environment_secrets.h"
+#include "supervisor/cli/microvm.h"
 
 #ifndef WARDER_VERSION
 #define WARDER_VERSION "0.1.0"
@@ -85,6 +86,9 @@ bool actsAsInit(int argc, char** argv) {
 }
 
 int commandLine(int argc, char** argv) {
+  // A machine's boot waits for this, and there is nothing to parse.
+  if (argc == 3 && argv[1] == std::string_view("init") && argv[2] == std::string_view("--microvm"))
+    return runMicrovm();
   CLI::App app(
       "Runs an AI agent in a box: lends it API keys it never holds, keeps it to a policy,\n"
       "and sees its outcome home.",
