@@ -51,34 +51,36 @@ std::string errorAnswer(const Refusal& refusal, AnswerShape shape) {
   return text;
 }
 
-ClientFraming clientFraming(const ResponseHead& answer, const RequestHead& request) {
+ClientFraming clientFraming(const http::ResponseHead& answer, const http::RequestHead& request) {
   ClientFraming result{answer.framing, !request.keep_alive};
-  const bool open_ended = answer.framing.kind == Framing::Kind::Chunked ||
-                          answer.framing.kind == Framing::Kind::UntilClose;
+  const bool open_ended = answer.framing.kind == http::Framing::Kind::Chunked ||
+                          answer.framing.kind == http::Framing::Kind::UntilClose;
   if (!open_ended) return result;
   // Chunks even where the upstream ends its body by closing: a cut is then visible.
-  const auto kind = request.minor == 1 ? Framing::Kind::Chunked : Framing::Kind::UntilClose;
+  const auto kind =
+      request.minor == 1 ? http::Framing::Kind::Chunked : http::Framing::Kind::UntilClose;
   result.framing = {kind, 0};
-  result.close = result.close || kind == Framing::Kind::UntilClose;
+  result.close = result.close || kind == http::Framing::Kind::UntilClose;
   return result;
 }
 
-std::string clientHead(const ResponseHead& answer, const ClientFraming& framing) {
+std::string clientHead(const http::ResponseHead& answer, const ClientFraming& framing) {
   std::string text = "HTTP/1.1 " + std::to_string(answer.status) + " " + answer.reason + "\r\n";
-  for (const HeaderField& field : forwardedFields(answer.fields))
+  for (const http::HeaderField& field : forwardedFields(answer.fields))
     text += field.name + ": " + field.value + "\r\n";
-  const std::string* length = findField(answer.fields, "content-length");
-  if (framing.framing.kind == Framing::Kind::Length)
+  const std::string* length = http::findField(answer.fields, "content-length");
+  if (framing.framing.kind == http::Framing::Kind::Length)
     text += "Content-Length: " + std::to_string(framing.framing.length) + "\r\n";
-  else if (framing.framing.kind == Framing::Kind::None && length != nullptr &&
+  else if (framing.framing.kind == http::Framing::Kind::None && length != nullptr &&
            answer.status >= 200 && answer.status != 204)
     text += "Content-Length: " + *length + "\r\n";  // what GET would have sent
-  if (framing.framing.kind == Framing::Kind::Chunked) text += "Transfer-Encoding: chunked\r\n";
+  if (framing.framing.kind == http::Framing::Kind::Chunked)
+    text += "Transfer-Encoding: chunked\r\n";
   if (framing.close) text += "Connection: close\r\n";
   return text + "\r\n";
 }
 
-Refusal badRequest(const HeadFault& fault) {
+Refusal badRequest(const http::HeadFault& fault) {
   Refusal refusal;
   refusal.status = fault.status;
   refusal.error_type = "invalid_request_error";

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "secrets/authorize.h"
-#include "secrets/http_head.h"
+#include "secrets/http/head.h"
 
 namespace warder::secrets {
 
@@ -21,16 +21,16 @@ std::string errorAnswer(const Refusal& refusal, AnswerShape shape);
 
 /// How the body of a forwarded answer is framed towards the agent.
 struct ClientFraming {
-  Framing framing;
+  http::Framing framing;
   bool close = false;  // the connection ends with this answer
 };
-ClientFraming clientFraming(const ResponseHead& answer, const RequestHead& request);
+ClientFraming clientFraming(const http::ResponseHead& answer, const http::RequestHead& request);
 
 /// Status line and headers as the upstream sent them, with our framing, up to the blank line.
-std::string clientHead(const ResponseHead& answer, const ClientFraming& framing);
+std::string clientHead(const http::ResponseHead& answer, const ClientFraming& framing);
 
 /// What the gate refused.
-Refusal badRequest(const HeadFault& fault);
+Refusal badRequest(const http::HeadFault& fault);
 /// The upstream failed: 504 when it was too slow, else 502.
 Refusal upstreamFailed(std::string_view why, const std::string& sentence);
 

@@ -40,21 +40,23 @@ bool contains(const List& list, std::string_view name) {
 }
 
 /// Does a client name itself by this header? Cookies and what is for a proxy only get removed.
-bool isCredential(const HeaderField& field, const Provider& provider) {
-  return sameName(field.name, provider.inject_header) || sameName(field.name, "authorization");
+bool isCredential(const http::HeaderField& field, const models::Provider& provider) {
+  return http::sameName(field.name, provider.inject_header) ||
+         http::sameName(field.name, "authorization");
 }
 
-bool isPlaceholder(const HeaderField& field, const Grant& grant, const Provider& provider) {
-  if (sameName(field.name, provider.inject_header)) return field.value == grant.placeholder;
-  if (!sameName(field.name, "authorization") || field.value.size() < 7) return false;
-  return sameName(std::string_view(field.value).substr(0, 7), "bearer ") &&
+bool isPlaceholder(const http::HeaderField& field, const Grant& grant,
+                   const models::Provider& provider) {
+  if (http::sameName(field.name, provider.inject_header)) return field.value == grant.placeholder;
+  if (!http::sameName(field.name, "authorization") || field.value.size() < 7) return false;
+  return http::sameName(std::string_view(field.value).substr(0, 7), "bearer ") &&
          std::string_view(field.value).substr(7) == grant.placeholder;
 }
 
 /// At least one credential, and each is the placeholder.
 bool hasOnlyPlaceholders(const AdmissionCase& request) {
   bool found = false;
-  for (const HeaderField& field : request.head.fields) {
+  for (const http::HeaderField& field : request.head.fields) {
     if (!isCredential(field, request.provider)) continue;
     if (!isPlaceholder(field, request.grant, request.provider)) return false;
     found = true;
@@ -68,9 +70,9 @@ Refusal refuse(std::string sentence) {
   return refusal;
 }
 
-std::string routesOf(const Provider& provider) {
+std::string routesOf(const models::Provider& provider) {
   std::string text;
-  for (const Route& route : provider.routes)
+  for (const models::Route& route : provider.routes)
     text += (text.empty() ? "" : ", ") + route.method + " " + route.path;
   return text;
 }
@@ -86,9 +88,9 @@ std::string authorityOf(const Upstream& upstream) {
 
 Admission admit(const AdmissionCase& request) {
   const auto& [grant, provider, policy, head, target] = request;
-  const Route* route = nullptr;
+  const models::Route* route = nullptr;
   bool known_path = false;
-  for (const Route& candidate : provider.routes) {
+  for (const models::Route& candidate : provider.routes) {
     if (candidate.path != target.path) continue;
     known_path = true;
     if (candidate.method == head.method) route = &candidate;
@@ -121,11 +123,11 @@ Admission admit(const AdmissionCase& request) {
 
 std::string upstreamHead(const AdmissionCase& request) {
   const auto& [grant, provider, policy, head, target] = request;
-  const auto listed = listField(head.fields, "connection");
+  const auto listed = http::listField(head.fields, "connection");
   std::string text = head.method + " " + grant.upstream.base_path + target.path + target.query +
                      " HTTP/1.1\r\nHost: " + authorityOf(grant.upstream) + "\r\n";
-  for (const HeaderField& field : head.fields) {
-    const std::string name = lowerCase(field.name);
+  for (const http::HeaderField& field : head.fields) {
+    const std::string name = http::lowerCase(field.name);
     const bool ours = name == "host" || name == "content-length" || name == "expect" ||
                       name == "accept-encoding" || name == provider.inject_header;
     if (ours || isHopByHop(name) || couldMislead(name) || contains(listed, name)) continue;
@@ -133,17 +135,17 @@ std::string upstreamHead(const AdmissionCase& request) {
     text += field.name + ": " + field.value + "\r\n";
   }
   text += "Accept-Encoding: identity\r\nConnection: close\r\n";
-  if (head.framing.kind == Framing::Kind::Length)
+  if (head.framing.kind == http::Framing::Kind::Length)
     text += "Content-Length: " + std::to_string(head.framing.length) + "\r\n";
-  if (head.framing.kind == Framing::Kind::Chunked) text += "Transfer-Encoding: chunked\r\n";
+  if (head.framing.kind == http::Framing::Kind::Chunked) text += "Transfer-Encoding: chunked\r\n";
   return text;
 }
 
-HeaderFields forwardedFields(const HeaderFields& fields) {
-  const auto listed = listField(fields, "connection");
-  HeaderFields kept;
-  for (const HeaderField& field : fields) {
-    const std::string name = lowerCase(field.name);
+http::HeaderFields forwardedFields(const http::HeaderFields& fields) {
+  const auto listed = http::listField(fields, "connection");
+  http::HeaderFields kept;
+  for (const http::HeaderField& field : fields) {
+    const std::string name = http::lowerCase(field.name);
     if (isHopByHop(name) || contains(listed, name) || name == "content-length") continue;
     kept.push_back(field);
   }

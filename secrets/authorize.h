@@ -5,9 +5,9 @@
 
 #include "policies/policy.h"
 #include "secrets/broker_config.h"
-#include "secrets/http_head.h"
-#include "secrets/provider.h"
-#include "secrets/target.h"
+#include "secrets/http/head.h"
+#include "secrets/http/target.h"
+#include "secrets/models/provider.h"
 
 namespace warder::secrets {
 
@@ -21,7 +21,7 @@ struct Refusal {
 };
 
 struct Admission {
-  const Route* route = nullptr;  // null when refused
+  const models::Route* route = nullptr;  // null when refused
   std::optional<Refusal> refusal;
 };
 
@@ -30,10 +30,10 @@ struct Admission {
 /// one that the upstream sees.
 struct AdmissionCase {
   const Grant& grant;
-  const Provider& provider;
+  const models::Provider& provider;
   const policies::Policy& policy;
-  const RequestHead& head;
-  const Target& target;
+  const http::RequestHead& head;
+  const http::Target& target;
 };
 Admission admit(const AdmissionCase& request);
 
@@ -47,6 +47,6 @@ std::string upstreamHead(const AdmissionCase& request);
 std::string authorityOf(const Upstream& upstream);
 
 /// The headers of an upstream's answer that go on: without hop-by-hop ones and framing.
-HeaderFields forwardedFields(const HeaderFields& fields);
+http::HeaderFields forwardedFields(const http::HeaderFields& fields);
 
 }  // namespace warder::secrets

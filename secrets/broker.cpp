@@ -143,13 +143,13 @@ asio::awaitable<void> acceptAll(StatePointer state, tcp::acceptor* acceptor, con
 
 }  // namespace
 
-Status Broker::addDoor(Grant grant, SecretBytes secret) {
+Status Broker::addDoor(Grant grant, vault::SecretBytes secret) {
   std::vector<base::UniqueFd> listeners;
   for (const int fd : grant.listener_fds) listeners.emplace_back(fd);
-  auto provider = providerNamed(grant.provider);
+  auto provider = models::providerNamed(grant.provider);
   if (!provider) return provider.error();
   if (auto fine = checkKind(secret, grant.name, *provider); !fine) return fine.error();
-  auto credential = InjectedHeader::make(provider->inject_header, secret);
+  auto credential = vault::InjectedHeader::make(provider->inject_header, secret);
   if (!credential) return credential.error();
   const Door& door = state_->doors.emplace_back(
       Door{std::move(grant), std::move(*provider), std::move(*credential), state_->options.policy,

@@ -23,7 +23,7 @@ class Broker {
 
   /// Serves a grant on sockets that listen already; takes the descriptors that the grant names.
   /// Errors: Config for an unknown provider or a secret that is no key of it; Kernel.
-  base::Status addDoor(Grant grant, SecretBytes secret);
+  base::Status addDoor(Grant grant, vault::SecretBytes secret);
   /// Emits what is kept back of a flood of refusals, at the end.
   void tellKept();
 

@@ -6,8 +6,8 @@
 #include "policies/policy.h"
 #include "secrets/broker_config.h"
 #include "secrets/event_gate.h"
-#include "secrets/provider.h"
-#include "secrets/secret_bytes.h"
+#include "secrets/models/provider.h"
+#include "secrets/vault/secret_bytes.h"
 #include "supervisor/base/event.h"
 
 namespace warder::secrets {
@@ -25,8 +25,8 @@ struct BrokerLimits {
 
 struct Door {
   Grant grant;
-  Provider provider;
-  InjectedHeader credential;
+  models::Provider provider;
+  vault::InjectedHeader credential;
   const policies::Policy& policy;
   const BrokerLimits& limits;
   const base::Emit& emit;  // through the gate

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "secrets/key_forms.h"
+#include "secrets/vault/key_forms.h"
 
 namespace warder::secrets {
 
@@ -22,18 +22,18 @@ std::string grantOf(const base::Event& event) {
 }  // namespace
 
 void EventGate::hide(std::string_view secret, std::string_view placeholder) {
-  hidden_.push_back({secret, replacementOf(placeholder, secret.size())});
+  hidden_.push_back({secret, vault::replacementOf(placeholder, secret.size())});
 }
 
 void EventGate::clean(std::string& text) const {
-  for (const Hidden& hidden : hidden_) replaceKey(hidden.secret, hidden.replacement, text);
+  for (const Hidden& hidden : hidden_) vault::replaceKey(hidden.secret, hidden.replacement, text);
 }
 
 void EventGate::clean(json::value& value) const {
   if (value.is_string()) {
     json::string& text = value.get_string();
     for (const Hidden& hidden : hidden_)
-      replaceKey(hidden.secret, hidden.replacement, {text.data(), text.size()});
+      vault::replaceKey(hidden.secret, hidden.replacement, {text.data(), text.size()});
   } else if (value.is_array()) {
     for (json::value& element : value.get_array()) clean(element);
   } else if (value.is_object()) {

@@ -18,8 +18,8 @@ std::int64_t millisecondsBetween(std::chrono::steady_clock::time_point from,
 
 }  // namespace
 
-Exchange::Exchange(const Door& door, ClientSide& client, const RequestHead& head,
-                   const Target& target)
+Exchange::Exchange(const Door& door, ClientSide& client, const http::RequestHead& head,
+                   const http::Target& target)
     : door_(door),
       client_(client),
       head_(head),
@@ -27,7 +27,7 @@ Exchange::Exchange(const Door& door, ClientSide& client, const RequestHead& head
       request_body_(head.framing),
       request_model_([gate = &door.gate](std::string& text) { gate->clean(text); }) {}
 
-asio::awaitable<ExchangeEnd> Exchange::run(const Route* route) {
+asio::awaitable<ExchangeEnd> Exchange::run(const models::Route* route) {
   route_ = route;
   const Upstream& to = door_.grant.upstream;
   net::Endpoint endpoint{to.tls, to.host, to.port, to.ca_file};
@@ -116,7 +116,7 @@ ExchangeEnd Exchange::conclude() {
   if (client_gone_) return end;
   if (answer_started_) {
     // Only where the end of the body is the end of the connection could a cut look orderly.
-    if (client_framing_.framing.kind == Framing::Kind::UntilClose)
+    if (client_framing_.framing.kind == http::Framing::Kind::UntilClose)
       end.then = ExchangeEnd::Then::Abort;
     return end;
   }
@@ -128,11 +128,12 @@ ExchangeEnd Exchange::conclude() {
 }
 
 void Exchange::emitCall() const {
-  const Usage usage = meter_ ? meter_->usage() : Usage{};
+  const models::Usage usage = meter_ ? meter_->usage() : models::Usage{};
   std::string model = meter_ ? meter_->model() : "";
   if (model.empty()) model = request_model_.model();
   const bool bills = route_ != nullptr && route_->bills;
-  const auto cost = bills ? costOf(door_.provider, model, usage) : std::optional<double>(0.0);
+  const auto cost =
+      bills ? models::costOf(door_.provider, model, usage) : std::optional<double>(0.0);
   base::json::object data{
       {"grant", door_.grant.name},
       {"provider", door_.grant.provider},

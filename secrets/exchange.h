@@ -8,10 +8,10 @@
 
 #include "secrets/answers.h"
 #include "secrets/authorize.h"
-#include "secrets/body_decoder.h"
 #include "secrets/door.h"
-#include "secrets/scrubber.h"
-#include "secrets/usage_meter.h"
+#include "secrets/http/body_decoder.h"
+#include "secrets/models/usage_meter.h"
+#include "secrets/vault/scrubber.h"
 #include "supervisor/net/connection.h"
 
 namespace warder::secrets {
@@ -32,8 +32,9 @@ struct ExchangeEnd {
 /// One upstream connection per request: no answer can be taken for another request's.
 class Exchange {
  public:
-  Exchange(const Door& door, ClientSide& client, const RequestHead& head, const Target& target);
-  boost::asio::awaitable<ExchangeEnd> run(const Route* route);
+  Exchange(const Door& door, ClientSide& client, const http::RequestHead& head,
+           const http::Target& target);
+  boost::asio::awaitable<ExchangeEnd> run(const models::Route* route);
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -49,10 +50,10 @@ class Exchange {
   boost::asio::awaitable<void> download();
   boost::asio::awaitable<bool> relay();
   boost::asio::awaitable<bool> readAnswerHead();
-  boost::asio::awaitable<bool> passInterim(ResponseHead head);
+  boost::asio::awaitable<bool> passInterim(http::ResponseHead head);
   boost::asio::awaitable<bool> passHead();
   boost::asio::awaitable<bool> passBody();
-  boost::asio::awaitable<bool> passPiece(WipedBytes piece);
+  boost::asio::awaitable<bool> passPiece(vault::WipedBytes piece);
   boost::asio::awaitable<bool> fillAnswer();
   boost::asio::awaitable<bool> writeToClient(boost::asio::const_buffer bytes);
 
@@ -64,23 +65,23 @@ class Exchange {
 
   const Door& door_;
   ClientSide& client_;
-  const RequestHead& head_;
-  const Target& target_;
-  const Route* route_ = nullptr;
+  const http::RequestHead& head_;
+  const http::Target& target_;
+  const models::Route* route_ = nullptr;
   std::unique_ptr<net::Connection> upstream_;
 
-  BodyDecoder request_body_;
-  ModelScan request_model_;
+  http::BodyDecoder request_body_;
+  models::ModelScan request_model_;
   std::uint64_t request_bytes_ = 0;
   std::string request_fault_;  // the agent's body broke its framing
 
-  WipedBytes answer_inbox_;
+  vault::WipedBytes answer_inbox_;
   std::size_t scanned_ = 0;
-  ResponseHead answer_;
+  http::ResponseHead answer_;
   ClientFraming client_framing_;
-  std::optional<BodyDecoder> answer_body_;
-  std::optional<Scrubber> scrubber_;
-  std::optional<UsageMeter> meter_;
+  std::optional<http::BodyDecoder> answer_body_;
+  std::optional<vault::Scrubber> scrubber_;
+  std::optional<models::UsageMeter> meter_;
   std::uint64_t response_bytes_ = 0;
   bool answer_started_ = false;  // its head went to the agent
   bool answer_complete_ = false;

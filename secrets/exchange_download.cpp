@@ -13,15 +13,15 @@ namespace {
 constexpr std::size_t kPiece = 16'384;
 constexpr int kMostInterim = 16;
 
-bool hasEncoding(const ResponseHead& head) {
-  for (const auto& encoding : listField(head.fields, "content-encoding"))
+bool hasEncoding(const http::ResponseHead& head) {
+  for (const auto& encoding : http::listField(head.fields, "content-encoding"))
     if (encoding != "identity") return true;
   return false;
 }
 
-bool isEventStream(const ResponseHead& head) {
-  const std::string* type = findField(head.fields, "content-type");
-  return type != nullptr && lowerCase(*type).starts_with("text/event-stream");
+bool isEventStream(const http::ResponseHead& head) {
+  const std::string* type = http::findField(head.fields, "content-type");
+  return type != nullptr && http::lowerCase(*type).starts_with("text/event-stream");
 }
 
 }  // namespace
@@ -69,20 +69,21 @@ asio::awaitable<bool> Exchange::writeToClient(asio::const_buffer bytes) {
 asio::awaitable<bool> Exchange::readAnswerHead() {
   const std::string host = authorityOf(door_.grant.upstream);
   for (int interim = 0; interim <= kMostInterim; ++interim) {
-    HeadFault fault;
-    HeadScan scan = HeadScan::NeedMore;
+    http::HeadFault fault;
+    http::HeadScan scan = http::HeadScan::NeedMore;
     for (;;) {
-      scan = scanHead(viewOf(answer_inbox_), scanned_, fault);
-      if (scan != HeadScan::NeedMore) break;
+      scan = http::scanHead(vault::viewOf(answer_inbox_), scanned_, fault);
+      if (scan != http::HeadScan::NeedMore) break;
       const bool more = co_await fillAnswer();
       if (!more) co_return false;
     }
-    if (scan == HeadScan::Whole) {
+    if (scan == http::HeadScan::Whole) {
       // Before anything is copied out of it.
-      scrubWhole(door_.credential.secret(), door_.grant.placeholder, answer_inbox_, scanned_);
-      auto head =
-          parseResponseHead(viewOf(answer_inbox_).substr(0, scanned_), head_.method == "HEAD");
-      dropFront(answer_inbox_, std::exchange(scanned_, 0));
+      vault::scrubWhole(door_.credential.secret(), door_.grant.placeholder, answer_inbox_,
+                        scanned_);
+      auto head = http::parseResponseHead(vault::viewOf(answer_inbox_).substr(0, scanned_),
+                                          head_.method == "HEAD");
+      vault::dropFront(answer_inbox_, std::exchange(scanned_, 0));
       if (!head) {
         fault = head.error();
       } else if (head->status >= 200) {
@@ -104,7 +105,7 @@ asio::awaitable<bool> Exchange::readAnswerHead() {
 }
 
 /// 100 is between the upstream and us; others are for whoever asked.
-asio::awaitable<bool> Exchange::passInterim(ResponseHead head) {
+asio::awaitable<bool> Exchange::passInterim(http::ResponseHead head) {
   if (head.status == 100 || head_.minor == 0) co_return true;
   const std::string text = clientHead(head, ClientFraming{});
   const bool written = co_await writeToClient(asio::buffer(text));
@@ -121,7 +122,7 @@ asio::awaitable<bool> Exchange::passHead() {
   answer_body_.emplace(answer_.framing);
   const bool events = isEventStream(answer_);
   scrubber_.emplace(door_.credential.secret(), door_.grant.placeholder,
-                    events ? Scrubber::Mode::Events : Scrubber::Mode::Window);
+                    events ? vault::Scrubber::Mode::Events : vault::Scrubber::Mode::Window);
   meter_.emplace(events, [gate = &door_.gate](std::string& text) { gate->clean(text); });
   const std::string text = clientHead(answer_, client_framing_);
   answer_started_ = true;
@@ -132,16 +133,16 @@ asio::awaitable<bool> Exchange::passHead() {
 asio::awaitable<bool> Exchange::passBody() {
   bool going = true;
   while (going) {
-    WipedBytes out;
+    vault::WipedBytes out;
     std::size_t used = 0;
     while (used < answer_inbox_.size()) {
-      const auto step = answer_body_->step(viewOf(answer_inbox_).substr(used));
+      const auto step = answer_body_->step(vault::viewOf(answer_inbox_).substr(used));
       if (step.consumed == 0) break;
       used += step.consumed;
       response_bytes_ += step.data.size();
       scrubber_->push(step.data, out);
     }
-    dropFront(answer_inbox_, used);
+    vault::dropFront(answer_inbox_, used);
     if (answer_body_->complete()) scrubber_->finish(out);
     const bool passed = co_await passPiece(std::move(out));
     if (!passed) co_return false;
@@ -158,20 +159,20 @@ asio::awaitable<bool> Exchange::passBody() {
 }
 
 /// Frames one piece of content towards the agent; adds the end when the body is complete.
-asio::awaitable<bool> Exchange::passPiece(WipedBytes piece) {
-  meter_->feed(viewOf(piece));
-  WipedBytes text;
-  const bool chunked = client_framing_.framing.kind == Framing::Kind::Chunked;
+asio::awaitable<bool> Exchange::passPiece(vault::WipedBytes piece) {
+  meter_->feed(vault::viewOf(piece));
+  vault::WipedBytes text;
+  const bool chunked = client_framing_.framing.kind == http::Framing::Kind::Chunked;
   if (chunked && !piece.empty()) {
     std::array<char, 20> digits;
     const auto end = std::to_chars(digits.begin(), digits.end(), piece.size(), 16).ptr;
     append(text, {digits.begin(), static_cast<std::size_t>(end - digits.begin())});
     append(text, "\r\n");
-    append(text, viewOf(piece));
+    append(text, vault::viewOf(piece));
     append(text, "\r\n");
   }
   if (chunked && answer_body_->complete()) append(text, "0\r\n\r\n");
-  const WipedBytes& out = chunked ? text : piece;
+  const vault::WipedBytes& out = chunked ? text : piece;
   if (out.empty()) co_return true;
   const bool written = co_await writeToClient(asio::buffer(out));
   co_return written;

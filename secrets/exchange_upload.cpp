@@ -51,7 +51,7 @@ asio::awaitable<void> Exchange::upload() {
 
 /// True when the whole body went out.
 asio::awaitable<bool> Exchange::uploadBody() {
-  const bool chunked = head_.framing.kind == Framing::Kind::Chunked;
+  const bool chunked = head_.framing.kind == http::Framing::Kind::Chunked;
   std::string out;
   while (!request_body_.complete()) {
     if (client_.inbox.empty()) {
@@ -86,7 +86,7 @@ asio::awaitable<bool> Exchange::uploadBody() {
 
 /// An agent that leaves must not be paid for; the next request may come early, up to a head's size.
 asio::awaitable<void> Exchange::watchClient() {
-  while (client_.inbox.size() < kMaxHeadBytes) {
+  while (client_.inbox.size() < http::kMaxHeadBytes) {
     const bool more = co_await readMore(&client_);
     if (more) continue;
     client_gone_ = true;

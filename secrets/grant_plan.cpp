@@ -7,8 +7,8 @@
 #include <boost/url/parse.hpp>
 #include <charconv>
 
-#include "secrets/provider.h"
-#include "secrets/target.h"
+#include "secrets/http/target.h"
+#include "secrets/models/provider.h"
 #include "supervisor/base/fault.h"
 #include "supervisor/net/address.h"
 
@@ -56,7 +56,7 @@ Result<Upstream> upstreamOf(const std::string& text, const std::string& ca_file)
   std::string path(url.encoded_path());
   while (path.ends_with('/')) path.pop_back();
   if (!path.empty()) {
-    if (const auto target = parseTarget(path); !target)
+    if (const auto target = http::parseTarget(path); !target)
       return fault("has a path that is not plain");
   }
   upstream.base_path = path;
@@ -80,7 +80,7 @@ Result<std::vector<Grant>> planGrants(const std::vector<GrantRequest>& requests)
   std::vector<Grant> grants;
   for (const GrantRequest& request : requests) {
     const std::string subject = "secret \"" + request.name + "\"";
-    const auto provider = providerNamed(request.provider);
+    const auto provider = models::providerNamed(request.provider);
     if (!provider) return provider.error().during(subject);
     auto upstream = upstreamOf(request.base_url.empty() ? provider->base_url : request.base_url,
                                request.ca_file);

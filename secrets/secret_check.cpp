@@ -14,18 +14,19 @@ using base::Error;
 using base::Kind;
 using base::Status;
 
-Status checkKind(const SecretBytes& secret, std::string_view name, const Provider& provider) {
-  for (const NotKey& kind : provider.not_keys)
+Status checkKind(const vault::SecretBytes& secret, std::string_view name,
+                 const models::Provider& provider) {
+  for (const models::NotKey& kind : provider.not_keys)
     if (secret.reveal().starts_with(kind.prefix))
       return Error{Kind::Config, "the secret \"" + std::string(name) + "\" " + kind.sentence};
   return {};
 }
 
 Status checkSecret(int fd, std::string_view name, std::string_view provider) {
-  const auto secret = SecretBytes::read(fd, name);
+  const auto secret = vault::SecretBytes::read(fd, name);
   if (!secret) return secret.error();
   if (provider.empty()) return {};
-  const auto known = providerNamed(provider);
+  const auto known = models::providerNamed(provider);
   if (!known) return known.error();
   return checkKind(*secret, name, *known);
 }

@@ -2,8 +2,8 @@
 #pragma once
 #include <string_view>
 
-#include "secrets/provider.h"
-#include "secrets/secret_bytes.h"
+#include "secrets/models/provider.h"
+#include "secrets/vault/secret_bytes.h"
 #include "supervisor/base/result.h"
 
 namespace warder::secrets {
@@ -15,7 +15,8 @@ namespace warder::secrets {
 base::Status checkSecret(int fd, std::string_view name, std::string_view provider);
 
 /// Could this secret be a key of the provider? Errors: Config.
-base::Status checkKind(const SecretBytes& secret, std::string_view name, const Provider& provider);
+base::Status checkKind(const vault::SecretBytes& secret, std::string_view name,
+                       const models::Provider& provider);
 
 /// The stage `secret-check`. Its configuration: {"names":[…],"providers":[…]}, the second as long
 /// as the first or absent; the secret of each name is the descriptor at base::kFirstExtraFd and

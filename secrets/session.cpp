@@ -25,14 +25,14 @@ class Session {
     while (going) {
       client_.connection->setIdleLimit(door_.limits.client_idle);
       std::size_t head_length = 0;
-      HeadFault fault;
-      const HeadScan scan = co_await readHead(&head_length, &fault);
-      if (scan == HeadScan::NeedMore) co_return;  // the agent left
-      if (scan == HeadScan::Bad) {
+      http::HeadFault fault;
+      const http::HeadScan scan = co_await readHead(&head_length, &fault);
+      if (scan == http::HeadScan::NeedMore) co_return;  // the agent left
+      if (scan == http::HeadScan::Bad) {
         co_await refuseBad(fault);
         co_return;
       }
-      auto head = parseRequestHead(std::string_view(client_.inbox).substr(0, head_length));
+      auto head = http::parseRequestHead(std::string_view(client_.inbox).substr(0, head_length));
       client_.inbox.erase(0, head_length);
       if (!head) {
         co_await refuseBad(head.error());
@@ -53,20 +53,20 @@ class Session {
   }
 
  private:
-  asio::awaitable<HeadScan> readHead(std::size_t* length, HeadFault* fault) {
+  asio::awaitable<http::HeadScan> readHead(std::size_t* length, http::HeadFault* fault) {
     for (;;) {
-      const HeadScan scan = scanHead(client_.inbox, *length, *fault);
-      if (scan != HeadScan::NeedMore) co_return scan;
+      const http::HeadScan scan = http::scanHead(client_.inbox, *length, *fault);
+      if (scan != http::HeadScan::NeedMore) co_return scan;
       std::array<char, kPiece> piece;
       const net::ReadResult read = co_await client_.connection->readSome(asio::buffer(piece));
-      if (read.failure || read.bytes == 0) co_return HeadScan::NeedMore;
+      if (read.failure || read.bytes == 0) co_return http::HeadScan::NeedMore;
       client_.inbox.append(piece.data(), read.bytes);
     }
   }
 
   /// True when the connection may be used for another request.
-  asio::awaitable<bool> answerRequest(RequestHead head) {
-    auto target = parseTarget(head.target);
+  asio::awaitable<bool> answerRequest(http::RequestHead head) {
+    auto target = http::parseTarget(head.target);
     if (!target) {
       co_await refuseBad(target.error());
       co_return false;
@@ -108,16 +108,17 @@ class Session {
     co_return false;
   }
 
-  asio::awaitable<void> refuseBad(HeadFault fault) {
+  asio::awaitable<void> refuseBad(http::HeadFault fault) {
     door_.emit({"broker.bad_request", {{"grant", door_.grant.name}, {"sentence", fault.sentence}}});
     Refusal refusal = badRequest(fault);
     co_await lastAnswer(std::move(refusal));
   }
 
   /// Keeps the connection when there is no body in the way of the next request.
-  static AnswerShape shapeOfRefusal(const RequestHead& head) {
-    const bool bodyless = head.framing.kind == Framing::Kind::None ||
-                          (head.framing.kind == Framing::Kind::Length && head.framing.length == 0);
+  static AnswerShape shapeOfRefusal(const http::RequestHead& head) {
+    const bool bodyless =
+        head.framing.kind == http::Framing::Kind::None ||
+        (head.framing.kind == http::Framing::Kind::Length && head.framing.length == 0);
     return AnswerShape{!bodyless || !head.keep_alive, head.method == "HEAD"};
   }
 
@@ -153,7 +154,8 @@ class Session {
     }
   }
 
-  void emitDenied(const Refusal& refusal, const RequestHead& head, const Target& target) {
+  void emitDenied(const Refusal& refusal, const http::RequestHead& head,
+                  const http::Target& target) {
     const Upstream& to = door_.grant.upstream;
     std::string path = target.path;
     door_.gate.clean(path);  // before it is cut

@@ -37,7 +37,7 @@ Result<BrokerConfig> readConfig() {
 Status openDoors(Broker& broker, const std::vector<Grant>& grants) {
   for (const Grant& grant : grants) {
     const base::UniqueFd source(grant.secret_fd);
-    auto secret = SecretBytes::read(source.get(), grant.name);
+    auto secret = vault::SecretBytes::read(source.get(), grant.name);
     if (!secret) return secret.error();
     if (auto added = broker.addDoor(grant, std::move(*secret)); !added) return added.error();
   }

@@ -3,15 +3,18 @@ import re
 
 import tree
 
-ALL = {"base", "boot", "net", "job", "policies", "secrets", "launch", "watch", "journal", "report",
-       "courier", "init"}
+ALL = {"base", "boot", "net", "job", "policies", "http", "vault", "models", "secrets", "launch",
+       "watch", "journal", "report", "courier", "init"}
 ROOMS = {  # folder: (room, rooms that it may include besides itself)
     "supervisor/base": ("base", set()),
     "supervisor/net": ("net", {"base"}),
     "supervisor/boot": ("boot", {"base"}),
     "supervisor/job": ("job", {"base"}),
     "policies": ("policies", {"base"}),
-    "secrets": ("secrets", {"base", "net", "policies"}),
+    "secrets/http": ("http", {"base"}),
+    "secrets/vault": ("vault", {"base", "http"}),
+    "secrets/models": ("models", {"base", "http"}),
+    "secrets": ("secrets", {"base", "net", "policies", "http", "vault", "models"}),
     "supervisor/launch": ("launch", {"base", "job", "policies"}),
     "supervisor/watch": ("watch", {"base", "policies"}),
     "supervisor/journal": ("journal", {"base"}),
@@ -25,7 +28,7 @@ MAINS = {"supervisor/main.cpp": ALL | {"cli"}, "collector/main/main.cpp": {"base
 
 # A library, the header that gives it away, and where it may appear.
 LIBRARIES = {
-    "yaml-cpp": (r"yaml-cpp/", ("supervisor/base/yaml_", "secrets/provider_")),
+    "yaml-cpp": (r"yaml-cpp/", ("supervisor/base/yaml_", "secrets/models/provider")),
     "spdlog": (r"spdlog/|fmt/", ("supervisor/base/log.cpp",)),
     "Asio": (r"boost/asio", ("supervisor/net/", "secrets/", "supervisor/journal/",
                              "supervisor/courier/", "supervisor/init/", "supervisor/cli/",

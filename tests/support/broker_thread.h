@@ -60,7 +60,7 @@ class BrokerThread {
     broker_.emplace(context_.get_executor(),
                     secrets::Broker::Options{std::move(policy), setup.limits, emit});
     const auto key = base::sealedText("key", kRealKey);
-    auto secret = secrets::SecretBytes::read(key->get(), "anthropic");
+    auto secret = vault::SecretBytes::read(key->get(), "anthropic");
     if (!broker_->addDoor(std::move(grant), std::move(*secret))) std::abort();
     thread_ = std::thread([this] { context_.run(); });
   }

@@ -21,9 +21,9 @@ class Admit : public testing::Test {
 
   Admission admitted(const std::string& line, const std::string& headers) {
     const auto head =
-        parseRequestHead(line + " HTTP/1.1\r\nHost: 127.0.0.1\r\n" + headers + "\r\n");
+        http::parseRequestHead(line + " HTTP/1.1\r\nHost: 127.0.0.1\r\n" + headers + "\r\n");
     head_ = *head;
-    target_ = *parseTarget(head_.target);
+    target_ = *http::parseTarget(head_.target);
     return admit({grant_, provider_, policy_, head_, target_});
   }
   int statusOf(const std::string& line, const std::string& headers) {
@@ -37,10 +37,10 @@ class Admit : public testing::Test {
   std::string key() const { return "x-api-key: " + grant_.placeholder + "\r\n"; }
 
   Grant grant_ = planGrants({{"key", "anthropic", "", ""}})->at(0);
-  Provider provider_ = *providerNamed("anthropic");
+  models::Provider provider_ = *models::providerNamed("anthropic");
   policies::Policy policy_;
-  RequestHead head_;
-  Target target_;
+  http::RequestHead head_;
+  http::Target target_;
 };
 
 TEST_F(Admit, LetsTheProvidersRoutesThroughWithThePlaceholder) {
@@ -176,21 +176,21 @@ TEST(Answers, TellWhetherTryingAgainMayHelp) {
 
 TEST(ClientHead, PassesTheProvidersAnswerOnAsItWasSent) {
   // BC-025: 429 and 529 with their headers arrive as they were sent.
-  const auto answer = parseResponseHead(
+  const auto answer = http::parseResponseHead(
       "HTTP/1.1 529 Overloaded\r\nretry-after: 8\r\nX-Unknown: y\r\nrequest-id: r\r\nKeep-Alive: "
       "5\r\n"
       "Connection: close, X-Hop\r\nX-Hop: z\r\nContent-Length: 3\r\nTrailer: T\r\n\r\n",
       false);
-  const auto request = parseRequestHead("POST / HTTP/1.1\r\nHost: a\r\n\r\n");
+  const auto request = http::parseRequestHead("POST / HTTP/1.1\r\nHost: a\r\n\r\n");
   EXPECT_EQ(clientHead(*answer, clientFraming(*answer, *request)),
             "HTTP/1.1 529 Overloaded\r\nretry-after: 8\r\nX-Unknown: y\r\nrequest-id: r\r\n"
             "Content-Length: 3\r\n\r\n");
 }
 
 TEST(ClientHead, FramesOpenEndedBodiesSoThatACutIsSeen) {
-  const auto answer = parseResponseHead("HTTP/1.1 200 OK\r\n\r\n", false);
-  const auto newer = parseRequestHead("POST / HTTP/1.1\r\nHost: a\r\n\r\n");
-  const auto older = parseRequestHead("POST / HTTP/1.0\r\nHost: a\r\n\r\n");
+  const auto answer = http::parseResponseHead("HTTP/1.1 200 OK\r\n\r\n", false);
+  const auto newer = http::parseRequestHead("POST / HTTP/1.1\r\nHost: a\r\n\r\n");
+  const auto older = http::parseRequestHead("POST / HTTP/1.0\r\nHost: a\r\n\r\n");
   EXPECT_EQ(clientHead(*answer, clientFraming(*answer, *newer)),
             "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
   EXPECT_EQ(clientHead(*answer, clientFraming(*answer, *older)),

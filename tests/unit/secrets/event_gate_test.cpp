@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "secrets/usage_meter.h"
+#include "secrets/models/usage_meter.h"
 
 namespace warder::secrets {
 namespace {
@@ -72,15 +72,15 @@ TEST_F(Gate, HidesEverySecretThatItWasGiven) {
 }
 
 TEST_F(Gate, TakesTheSecretOutOfNamesBeforeTheyAreCutAndMadePlain) {
-  const CleanText clean = [this](std::string& text) { gate_.clean(text); };
-  UsageMeter meter(false, clean);
+  const models::CleanText clean = [this](std::string& text) { gate_.clean(text); };
+  models::UsageMeter meter(false, clean);
   // Escaped twice: after one decoding it is still a spelling of the key.
   meter.feed(R"({"model":"sk\\u002dant-api03-REALREALREAL",)");
   meter.feed(R"("error":{"type":")" + std::string(110, 'x') + R"(sk-ant-api03-REALREALREAL"}})");
   EXPECT_THAT(meter.model(), Not(HasSubstr("REAL")));
   EXPECT_THAT(meter.error(), Not(HasSubstr("REAL")));
   EXPECT_EQ(meter.error().size(), 128u);
-  ModelScan scan(clean);
+  models::ModelScan scan(clean);
   scan.feed(R"({"model":"sk-ant-api03-REALREALREAL"})");
   EXPECT_EQ(scan.model(), "sk-ant-api03-placeholder-");
 }

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "secrets/provider.h"
+#include "secrets/models/provider.h"
 
 namespace warder::secrets {
 namespace {
@@ -96,35 +96,35 @@ TEST(BrokerConfig, ComesBackFromJsonAsItWas) {
 }
 
 TEST(Provider, DataIsWholeAndStrict) {
-  const auto anthropic = providerNamed("anthropic");
+  const auto anthropic = models::providerNamed("anthropic");
   ASSERT_TRUE(anthropic) << anthropic.error().sentence();
   EXPECT_EQ(anthropic->inject_header, "x-api-key");
   EXPECT_EQ(anthropic->routes.size(), 2u);
-  EXPECT_FALSE(readProvider("x.yaml", "version: 1\nname: x\nunknown: y\n"));
+  EXPECT_FALSE(models::readProvider("x.yaml", "version: 1\nname: x\nunknown: y\n"));
 }
 
-double cost(const char* model, Usage usage) {
-  return costOf(*providerNamed("anthropic"), model, usage).value_or(-1);
+double cost(const char* model, models::Usage usage) {
+  return models::costOf(*models::providerNamed("anthropic"), model, usage).value_or(-1);
 }
 
 TEST(Prices, AreCountedByFamilyAndKindOfToken) {
-  const Usage million{1'000'000, 1'000'000, 1'000'000, 1'000'000, 0};
+  const models::Usage million{1'000'000, 1'000'000, 1'000'000, 1'000'000, 0};
   EXPECT_DOUBLE_EQ(cost("claude-opus-4-5-20251101", million), 5 + 25 + 0.5 + 6.25);
   EXPECT_DOUBLE_EQ(cost("claude-opus-5-5", million), 4 + 20 + 0.2 + 5);
   EXPECT_DOUBLE_EQ(cost("claude-opus-5", million), 5 + 25 + 0.5 + 6.25);
   EXPECT_DOUBLE_EQ(cost("claude-opus-4-20250514", million), 15 + 75 + 1.5 + 18.75);
   EXPECT_DOUBLE_EQ(cost("claude-sonnet-4-5", million), 3 + 15 + 0.3 + 3.75);
   EXPECT_DOUBLE_EQ(cost("claude-haiku-4-5", million), 1 + 5 + 0.1 + 1.25);
-  EXPECT_DOUBLE_EQ(cost("claude-opus-4-5", Usage{0, 0, 0, 1'000'000, 400'000}),
+  EXPECT_DOUBLE_EQ(cost("claude-opus-4-5", models::Usage{0, 0, 0, 1'000'000, 400'000}),
                    0.6 * 6.25 + 0.4 * 10);
   EXPECT_EQ(cost("claude-unheard-of-9", million), -1);
   EXPECT_EQ(cost("", million), -1);
 }
 
 TEST(Prices, OfLongPromptsBeginAboveTheirMark) {
-  EXPECT_DOUBLE_EQ(cost("claude-haiku-5-5", Usage{60'000, 0, 40'000, 0, 0}),
+  EXPECT_DOUBLE_EQ(cost("claude-haiku-5-5", models::Usage{60'000, 0, 40'000, 0, 0}),
                    (60'000 * 0.1 + 40'000 * 0.01) / 1e6);
-  EXPECT_DOUBLE_EQ(cost("claude-haiku-5-5", Usage{60'001, 0, 40'000, 0, 0}),
+  EXPECT_DOUBLE_EQ(cost("claude-haiku-5-5", models::Usage{60'001, 0, 40'000, 0, 0}),
                    (60'001 * 0.5 + 40'000 * 0.05) / 1e6);
 }
 
