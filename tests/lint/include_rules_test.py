@@ -3,7 +3,7 @@ import re
 
 import tree
 
-ALL = {"base", "boot", "net", "job", "policies", "http", "vault", "models", "secrets", "launch",
+ALL = {"base", "boot", "net", "job", "policies", "http", "vault", "models", "dns", "secrets", "launch",
        "watch", "journal", "report", "courier", "init"}
 ROOMS = {  # folder: (room, rooms that it may include besides itself)
     "supervisor/base": ("base", set()),
@@ -13,8 +13,10 @@ ROOMS = {  # folder: (room, rooms that it may include besides itself)
     "policies": ("policies", {"base"}),
     "secrets/http": ("http", {"base"}),
     "secrets/vault": ("vault", {"base", "http"}),
+    "secrets/ca": ("ca", {"base", "net"}),
     "secrets/models": ("models", {"base", "http"}),
-    "secrets": ("secrets", {"base", "net", "policies", "http", "vault", "models"}),
+    "secrets/dns": ("dns", {"base", "policies"}),
+    "secrets": ("secrets", {"base", "net", "policies", "http", "vault", "models", "dns"}),
     "supervisor/launch": ("launch", {"base", "job", "policies"}),
     "supervisor/watch": ("watch", {"base", "policies"}),
     "supervisor/journal": ("journal", {"base"}),
