@@ -18,8 +18,12 @@ std::string joined(const std::vector<std::string>& words, const char* none) {
 std::string describe(const Rule& rule) {
   const bool is_v6 = rule.host.find(':') != std::string::npos;
   const std::string host = is_v6 ? "[" + rule.host + "]" : rule.host;
-  return joined(rule.methods, "any method") + " " + host + ":" + std::to_string(rule.port) + " " +
-         joined(rule.paths, "any path");
+  const std::string place = host + ":" + std::to_string(rule.port);
+  if (rule.flow == Flow::Tunnel) return "TLS tunnel to " + place + ", not inspected";
+  if (rule.flow == Flow::Tcp) return "any TCP to " + place + ", not inspected";
+  const char* plain = rule.flow == Flow::Plain ? ", plain HTTP" : "";
+  return joined(rule.methods, "any method") + " " + place + " " + joined(rule.paths, "any path") +
+         plain;
 }
 
 std::vector<std::string> explain(const Policy& policy) {

@@ -7,7 +7,8 @@
 
 namespace warder::policies {
 
-/// "POST api.example.org:443 /v1/messages, /v1/x" ("any method", "any path").
+/// "POST api.example.org:443 /v1/messages, /v1/x" ("any method", "any path"); "…, plain HTTP";
+/// "TLS tunnel to …" and "any TCP to …", "not inspected".
 std::string describe(const Rule& rule);
 
 /// One line a rule, deny rules first as they are asked first, each with where it stands; then one

@@ -1,19 +1,13 @@
 // decide and namesHost: pure matching of a request against rules.
 #include <algorithm>
 
+#include "policies/host_pattern.h"
 #include "policies/path_glob.h"
 #include "policies/policy.h"
 #include "supervisor/base/fault.h"
 
 namespace warder::policies {
 namespace {
-
-bool matchesHost(const std::string& pattern, std::string_view host) {
-  if (pattern.rfind("*.", 0) != 0) return pattern == host;
-  // A pattern is for names: "*.1" shall not match 10.0.0.1, and an IPv6 literal has no labels.
-  const std::string_view suffix = std::string_view(pattern).substr(1);
-  return host.size() > suffix.size() && host.substr(host.size() - suffix.size()) == suffix;
-}
 
 bool matchesDestination(const Rule& rule, const Request& request) {
   return rule.port == request.port && matchesHost(rule.host, request.host);
@@ -38,6 +32,26 @@ const Rule* firstMatch(const std::vector<Rule>& rules, const Request& request) {
   return found == rules.end() ? nullptr : &*found;
 }
 
+/// Is the rule about HTTP as this request came?
+bool carries(const Rule& rule, Carrier carrier) {
+  switch (carrier) {
+    case Carrier::BaseUrl:
+      return rule.flow == Flow::Intercept || rule.flow == Flow::Plain;
+    case Carrier::Tls:
+      return rule.flow == Flow::Intercept;
+    case Carrier::Plain:
+      return rule.flow == Flow::Plain;
+  }
+  return false;
+}
+
+const Rule* firstAllowing(const std::vector<Rule>& rules, const Request& request) {
+  const auto found = std::find_if(rules.begin(), rules.end(), [&](const Rule& rule) {
+    return carries(rule, request.carrier) && matches(rule, request);
+  });
+  return found == rules.end() ? nullptr : &*found;
+}
+
 /// "POST api.example.org:443/v1/x" for a sentence; the agent chose these bytes.
 std::string describe(const Request& request) {
   const std::string text =
@@ -48,8 +62,12 @@ std::string describe(const Request& request) {
 std::string whyNot(const Policy& policy, const Request& request) {
   if (policy.allow.empty()) return "the policy allows nothing";
   const bool known = std::any_of(policy.allow.begin(), policy.allow.end(), [&](const Rule& rule) {
-    return matchesDestination(rule, request);
+    return carries(rule, request.carrier) && matchesDestination(rule, request);
   });
+  const bool otherwise =
+      !known && std::any_of(policy.allow.begin(), policy.allow.end(),
+                            [&](const Rule& rule) { return matchesDestination(rule, request); });
+  if (otherwise) return "the rules for this host and port allow no HTTP that came this way";
   return known ? "no rule for this host and port allows this method and path"
                : "no rule allows this host and port";
 }
@@ -71,7 +89,7 @@ Decision decide(const Policy& policy, const Request& request) {
     decision.reason = describe(request) + " is denied by the rule at " + rule->where;
     return decision;
   }
-  if (const Rule* rule = firstMatch(policy.allow, request)) {
+  if (const Rule* rule = firstAllowing(policy.allow, request)) {
     decision.allowed = true;
     decision.rule = rule->where;
     decision.reason = describe(request) + " is allowed by the rule at " + rule->where;

@@ -12,9 +12,18 @@ json::array rulesToJson(const std::vector<Rule>& rules) {
                                  {"port", rule.port},
                                  {"methods", json::value_from(rule.methods)},
                                  {"paths", json::value_from(rule.paths)},
-                                 {"where", rule.where}});
+                                 {"where", rule.where},
+                                 {"flow", nameOf(rule.flow)}});
   }
   return array;
+}
+
+Flow flowFromJson(const json::value& value) {
+  const auto text = json::value_to<std::string>(value);
+  for (const Flow flow : {Flow::Intercept, Flow::Plain, Flow::Tunnel, Flow::Tcp}) {
+    if (text == nameOf(flow)) return flow;
+  }
+  throw boost::system::system_error(json::make_error_code(json::error::syntax), "flow");
 }
 
 std::vector<Rule> rulesFromJson(const json::value& value) {
@@ -27,6 +36,7 @@ std::vector<Rule> rulesFromJson(const json::value& value) {
     rule.methods = json::value_to<std::vector<std::string>>(object.at("methods"));
     rule.paths = json::value_to<std::vector<std::string>>(object.at("paths"));
     rule.where = json::value_to<std::string>(object.at("where"));
+    rule.flow = flowFromJson(object.at("flow"));
     rules.push_back(std::move(rule));
   }
   return rules;
@@ -37,7 +47,8 @@ std::vector<Rule> rulesFromJson(const json::value& value) {
 json::object toJson(const Policy& policy) {
   return {{"name", policy.name},
           {"allow", rulesToJson(policy.allow)},
-          {"deny", rulesToJson(policy.deny)}};
+          {"deny", rulesToJson(policy.deny)},
+          {"allow_degraded", policy.allow_degraded}};
 }
 
 Policy policyFromJson(const json::object& object) {
@@ -45,6 +56,7 @@ Policy policyFromJson(const json::object& object) {
   policy.name = json::value_to<std::string>(object.at("name"));
   policy.allow = rulesFromJson(object.at("allow"));
   policy.deny = rulesFromJson(object.at("deny"));
+  policy.allow_degraded = json::value_to<bool>(object.at("allow_degraded"));
   return policy;
 }
 

@@ -30,11 +30,20 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   const Decision decision = decide(reading.policy, request);
   if (decision.allowed && (decision.rule.empty() || reading.policy.allow.empty())) std::abort();
   explain(reading.policy);
+  const Access access = accessTo(reading.policy, request.host, request.port);
+  if (decision.allowed && !access.any()) std::abort();
+  if (access.tcp && (access.http_over_tls || access.plain_http || access.tunnel)) std::abort();
+  if (access.any() && !mayResolve(reading.policy, request.host) &&
+      request.host.find(':') == std::string::npos &&
+      request.host.find_first_not_of("0123456789.") != std::string::npos)
+    std::abort();
   const Policy back = policyFromJson(toJson(reading.policy));
   if (decide(back, request).allowed != decision.allowed) std::abort();
   // A policy that denies everything it allows lets nothing through.
   Policy closed = reading.policy;
   closed.deny = closed.allow;
   if (decide(closed, request).allowed) std::abort();
+  const Access left = accessTo(closed, request.host, request.port);
+  if (left.tunnel || left.tcp) std::abort();
   return 0;
 }

@@ -108,12 +108,27 @@ TEST(PathGlob, AHostilePatternCostsNoMoreThanTheProductOfLengths) {
 }
 
 TEST(PolicyJson, ComesBackAsItWas) {
-  const Policy policy{
-      "p", {rule("a.example", {"POST", "GET"}, {"/v1/*"})}, {{"*.b.example", 8443, {}, {}, "p:7"}}};
+  const Policy policy{"p",
+                      {rule("a.example", {"POST", "GET"}, {"/v1/*"}),
+                       {"b.example", 80, {}, {}, "p:2", Flow::Plain},
+                       {"c.example", 443, {}, {}, "p:3", Flow::Tunnel},
+                       {"d.example", 22, {}, {}, "p:4", Flow::Tcp}},
+                      {{"*.b.example", 8443, {}, {}, "p:7"}},
+                      true};
   const Policy back = policyFromJson(toJson(policy));
   EXPECT_EQ(toJson(back), toJson(policy));
   EXPECT_EQ(back.deny.at(0).port, 8443);
+  EXPECT_TRUE(back.allow_degraded);
+  EXPECT_EQ(back.allow.at(1).flow, Flow::Plain);
+  EXPECT_EQ(back.allow.at(2).flow, Flow::Tunnel);
+  EXPECT_EQ(back.allow.at(3).flow, Flow::Tcp);
   EXPECT_EQ(back.allow.at(0).methods.at(1), "GET");
+}
+
+TEST(PolicyJson, AFlowThatNobodyKnowsIsRefused) {
+  auto object = toJson(Policy{"p", {rule("a.example")}, {}});
+  object["allow"].as_array()[0].as_object()["flow"] = "open";
+  EXPECT_THROW(policyFromJson(object), boost::system::system_error);
 }
 
 TEST(MatchesPath, EscapesAreTheSameInUpperAndLowerCase) {

@@ -138,6 +138,38 @@ TEST(PolicyReader, AnUnknownShippedNameSuggestsTheNearest) {
   EXPECT_THAT(faults[0].sentence, HasSubstr("did you mean \"claude-code\"?"));
 }
 
+TEST(PolicyReader, WhatMayFlowIsSaidByTlsProtocolAndPort) {
+  const PolicyReading reading = readPolicyText(
+      "version: 1\n"
+      "allow:\n"
+      "  - a.example\n"
+      "  - a.example:80\n"
+      "  - {host: b.example, port: 80, tls: intercept}\n"
+      "  - {host: c.example, port: 8080, tls: off}\n"
+      "  - {host: d.example, tls: tunnel}\n"
+      "  - {host: e.example, port: 80, protocol: tcp}\n"
+      "  - {host: f.example, port: 80, protocol: http}\n"
+      "deny: ['a.example:80']\n",
+      "p.yaml", "p");
+  ASSERT_THAT(reading.faults, IsEmpty());
+  std::vector<Flow> flows;
+  for (const Rule& rule : reading.policy.allow) flows.push_back(rule.flow);
+  EXPECT_THAT(flows, ElementsAre(Flow::Intercept, Flow::Plain, Flow::Intercept, Flow::Plain,
+                                 Flow::Tunnel, Flow::Tcp, Flow::Plain));
+}
+
+TEST(Explain, SaysWhatIsNotInspected) {
+  const Policy policy = readPolicyText(
+                            "version: 1\nallow: ['a.example:80', {host: b.example, tls: tunnel}, "
+                            "{host: c.example, port: 22, protocol: tcp}]\n",
+                            "p.yaml", "p")
+                            .policy;
+  EXPECT_THAT(explain(policy),
+              ElementsAre("allow  any method a.example:80 any path, plain HTTP  (p.yaml:2)",
+                          "allow  TLS tunnel to b.example:443, not inspected  (p.yaml:2)",
+                          "allow  any TCP to c.example:22, not inspected  (p.yaml:2)"));
+}
+
 TEST(Explain, Bc125ShowsThatDenyWinsWhenAHostStandsInBothLists) {
   const Policy policy =
       readPolicyText("version: 1\nallow: [a.example]\ndeny: [a.example]\n", "p.yaml", "p").policy;
