@@ -7,6 +7,7 @@
 #include <boost/system/error_code.hpp>
 #include <chrono>
 #include <memory>
+#include <string>
 
 namespace warder::net {
 
@@ -29,19 +30,22 @@ class Connection {
   /// the record buffer).
   virtual boost::asio::awaitable<boost::system::error_code> writeAll(
       boost::asio::const_buffer bytes) = 0;
-  /// Ends our direction only: the peer reads to the end and may still answer (TLS: nothing is
-  /// done, its half-close is not usable).
+  /// Ends our direction only: the peer reads to the end and may still answer. As a TLS server this
+  /// is close_notify; as a client nothing is done, since servers take it for the end of both.
   virtual void endWriting() = 0;
   /// A pending read or write fails with timed_out when no byte moved in either direction for this
   /// long. Zero: never (the state at the start).
   virtual void setIdleLimit(std::chrono::milliseconds limit) = 0;
   /// Closes at once; pending operations fail with operation_aborted. Unsent bytes are still sent.
+  /// A TLS server says close_notify first.
   virtual void close() = 0;
   /// Closes with a reset, so that the peer cannot take the cut for an orderly end.
   virtual void abort() = 0;
 };
 
-/// A connection that was accepted elsewhere.
-std::unique_ptr<Connection> plainConnection(boost::asio::ip::tcp::socket socket);
+/// A connection that was accepted elsewhere. `already_read` is what was taken from it to see who
+/// speaks; it is read again first.
+std::unique_ptr<Connection> plainConnection(boost::asio::ip::tcp::socket socket,
+                                            std::string already_read = {});
 
 }  // namespace warder::net

@@ -12,7 +12,7 @@
 
 #include "supervisor/net/address.h"
 #include "supervisor/net/resolver.h"
-#include "supervisor/net/streams.h"
+#include "supervisor/net/tls_connection.h"
 #include "supervisor/net/tls_roots.h"
 
 namespace warder::net {

@@ -3,7 +3,8 @@ import re
 
 import tree
 
-ALL = {"base", "boot", "net", "job", "policies", "http", "vault", "models", "dns", "secrets", "launch",
+ALL = {"base", "boot", "net", "job", "policies", "http", "vault", "models", "dns", "ca",
+       "secrets", "launch",
        "watch", "journal", "report", "courier", "init"}
 ROOMS = {  # folder: (room, rooms that it may include besides itself)
     "supervisor/base": ("base", set()),
@@ -16,7 +17,7 @@ ROOMS = {  # folder: (room, rooms that it may include besides itself)
     "secrets/ca": ("ca", {"base", "net"}),
     "secrets/models": ("models", {"base", "http"}),
     "secrets/dns": ("dns", {"base", "policies"}),
-    "secrets": ("secrets", {"base", "net", "policies", "http", "vault", "models", "dns"}),
+    "secrets": ("secrets", {"base", "net", "policies", "http", "vault", "models", "dns", "ca"}),
     "supervisor/launch": ("launch", {"base", "job", "policies"}),
     "supervisor/watch": ("watch", {"base", "policies"}),
     "supervisor/journal": ("journal", {"base"}),
