@@ -39,6 +39,17 @@ void chooseHttp1(SSL_CTX* context) {
   SSL_CTX_set_alpn_select_cb(context, choose, nullptr);
 }
 
+/// OpenSSL keeps private keys, those of single connections too, in pages of their own, once it has
+/// some: left out of core files, wiped, and locked where this process may lock them. False when
+/// there is no memory for it.
+bool prepareKeyMemory() {
+  // Without this OpenSSL would read the machine's openssl.cnf, which may load anything.
+  if (::OPENSSL_init_ssl(OPENSSL_INIT_NO_LOAD_CONFIG, nullptr) != 1) return false;
+  constexpr std::size_t kSmallestPiece = 32;
+  return CRYPTO_secure_malloc_initialized() == 1 ||
+         CRYPTO_secure_malloc_init(kKeyMemory, kSmallestPiece) != 0;
+}
+
 /// Null when OpenSSL cannot.
 RunAuthority::LeafContext makeContext(X509* leaf, EVP_PKEY* key) {
   SSL_CTX* native = SSL_CTX_new(TLS_server_method());
@@ -96,8 +107,7 @@ RunAuthority& RunAuthority::operator=(RunAuthority&&) noexcept = default;
 RunAuthority::~RunAuthority() = default;
 
 Result<RunAuthority> RunAuthority::make(const std::string& run_id, Clock now) {
-  // Without this OpenSSL would read the machine's openssl.cnf, which may load anything.
-  ::OPENSSL_init_ssl(OPENSSL_INIT_NO_LOAD_CONFIG, nullptr);
+  if (!prepareKeyMemory()) return tlsError("preparing memory for the key of the run's CA");
   auto state = std::make_unique<State>();
   state->now = std::move(now);
   state->root_key = makeKey();

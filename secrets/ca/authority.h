@@ -20,6 +20,8 @@ inline constexpr std::time_t kLeafValidFor = 90L * 24 * 3600;
 /// Leaves that are kept ready. The one that was used longest ago makes room.
 inline constexpr std::size_t kMostLeaves = 256;
 inline constexpr std::size_t kLongestHost = 253;
+/// Where OpenSSL keeps private keys: 64 bytes a leaf, 32 a connection.
+inline constexpr std::size_t kKeyMemory = 1 << 20;
 
 class RunAuthority {
  public:

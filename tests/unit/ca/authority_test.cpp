@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <openssl/crypto.h>
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
@@ -127,6 +128,21 @@ TEST_F(Authority, UsesOneKeyForAllLeavesAndAnotherForItself) {
   const auto one = leaf("a.example"), two = leaf("b.example");
   EXPECT_EQ(EVP_PKEY_eq(X509_get0_pubkey(leafOf(one)), X509_get0_pubkey(leafOf(two))), 1);
   EXPECT_EQ(EVP_PKEY_eq(X509_get0_pubkey(leafOf(one)), X509_get0_pubkey(root_.get())), 0);
+}
+
+TEST(Authorities, KeepTheirKeysInMemoryOfTheirOwnAndGiveItBack) {
+  { const auto first = RunAuthority::make("run-0"); }
+  const std::size_t before = CRYPTO_secure_used();
+  {
+    auto authority = RunAuthority::make("run-1");
+    const std::size_t keys = CRYPTO_secure_used();
+    EXPECT_GT(keys, before);
+    for (std::size_t i = 0; i < 2 * kMostLeaves; ++i)
+      EXPECT_TRUE(authority->leafFor("host-" + std::to_string(i) + ".example"));
+    // What the leaves take leaves room for thousands of connections.
+    EXPECT_LT(CRYPTO_secure_used() - keys, kKeyMemory / 8);
+  }
+  EXPECT_EQ(CRYPTO_secure_used(), before);
 }
 
 TEST(Authorities, AreDifferentForEachRun) {
