@@ -221,6 +221,7 @@ HeadResult<ResponseHead> parseResponseHead(std::string_view head_text, bool to_h
   if (auto fault = readFraming(head.fields, head.minor, head.framing)) return *fault;
   if (to_head_request || head.status < 200 || head.status == 204 || head.status == 304)
     head.framing = {Framing::Kind::None, 0};
+  head.keep_alive = head.minor == 1 && !lists(head.fields, "connection", "close");
   return head;
 }
 

@@ -42,6 +42,7 @@ struct ResponseHead {
   std::string reason;
   HeaderFields fields;
   Framing framing;
+  bool keep_alive = false;  // another request may follow on this connection
 };
 
 /// Why a head was refused.

@@ -7,6 +7,7 @@
 #include <boost/system/error_code.hpp>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace warder::net {
@@ -25,11 +26,21 @@ class Connection {
 
   /// Waits for at least one byte. Failures: timed_out when the idle limit passed; for TLS, an end
   /// without close_notify is ssl::error::stream_truncated, not an end.
-  virtual boost::asio::awaitable<ReadResult> readSome(boost::asio::mutable_buffer into) = 0;
+  boost::asio::awaitable<ReadResult> readSome(boost::asio::mutable_buffer into);
+  /// What there is, without waiting; nullopt when that is nothing yet. Ends and failures as
+  /// readSome's. With awaitReadable() a buffer is needed only once there are bytes for it.
+  virtual std::optional<ReadResult> readNow(boost::asio::mutable_buffer into) = 0;
+  /// Waits until readNow() may have something to say. Failures: timed_out, operation_aborted.
+  virtual boost::asio::awaitable<boost::system::error_code> awaitReadable() = 0;
   /// Writes all of it. The bytes are read in place: no plaintext copy is kept (TLS encrypts into
   /// the record buffer).
   virtual boost::asio::awaitable<boost::system::error_code> writeAll(
       boost::asio::const_buffer bytes) = 0;
+  /// What is written from now on may wait for release() to travel together. A hint.
+  virtual void hold() = 0;
+  virtual void release() = 0;
+  /// Open, and the peer has said nothing that was not read: it can be used for a new request.
+  virtual bool isQuiet() = 0;
   /// Ends our direction only: the peer reads to the end and may still answer. As a TLS server this
   /// is close_notify; as a client nothing is done, since servers take it for the end of both.
   virtual void endWriting() = 0;

@@ -1,11 +1,14 @@
+#include <sys/socket.h>
+
 #include <algorithm>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <cerrno>
 #include <cstring>
-#include <tuple>
 
 #include "supervisor/net/connection.h"
 #include "supervisor/net/idle_watch.h"
+#include "supervisor/net/socket_calls.h"
 
 namespace warder::net {
 
@@ -25,30 +28,51 @@ class PlainConnection final : public Connection {
         watch_(socket_.get_executor(), [this] { closeSocket(); }) {
     error_code ignored;
     socket_.set_option(tcp::no_delay(true), ignored);
+    socket_.native_non_blocking(true, ignored);
   }
   ~PlainConnection() override { closeSocket(); }
 
-  asio::awaitable<ReadResult> readSome(asio::mutable_buffer into) override {
-    if (!early_.empty()) co_return takeEarly(into);
+  std::optional<ReadResult> readNow(asio::mutable_buffer into) override {
+    if (!early_.empty()) return takeEarly(into);
+    ReadResult result;
+    const ssize_t count = receive(socket_.native_handle(), into.data(), into.size());
+    if (count < 0 && isForLater(errno)) return std::nullopt;
+    if (count < 0) result.failure = why({errno, boost::system::system_category()});
+    if (count > 0) result.bytes = static_cast<std::size_t>(count);
+    if (count > 0) watch_.moved();
+    return result;
+  }
+
+  asio::awaitable<error_code> awaitReadable() override {
     const WatchedOperation operation(watch_);
-    auto [failure, bytes] = co_await socket_.async_read_some(into, kAwait);
-    ReadResult result{bytes, why(failure)};
-    if (failure == asio::error::eof) result.failure = {};
-    if (bytes > 0) watch_.moved();
-    co_return result;
+    auto [failure] = co_await socket_.async_wait(tcp::socket::wait_read, kAwait);
+    co_return why(failure);
   }
 
   asio::awaitable<error_code> writeAll(asio::const_buffer bytes) override {
     const WatchedOperation operation(watch_);
     while (bytes.size() > 0) {
-      auto [failure, count] = co_await socket_.async_write_some(bytes, kAwait);
+      if (!socket_.is_open()) co_return why(asio::error::operation_aborted);
+      const ssize_t count =
+          ::send(socket_.native_handle(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+      if (count < 0 && !isForLater(errno))
+        co_return error_code(errno, boost::system::system_category());
+      if (count >= 0) {
+        watch_.moved();
+        bytes += static_cast<std::size_t>(count);
+        continue;
+      }
+      auto [failure] = co_await socket_.async_wait(tcp::socket::wait_write, kAwait);
       if (failure) co_return why(failure);
-      watch_.moved();
-      bytes += count;
     }
     co_return error_code{};
   }
 
+  void hold() override { setCork(socket_.native_handle(), true); }
+  void release() override { setCork(socket_.native_handle(), false); }
+  bool isQuiet() override {
+    return socket_.is_open() && early_.empty() && isSilent(socket_.native_handle());
+  }
   void endWriting() override {
     error_code ignored;
     socket_.shutdown(tcp::socket::shutdown_send, ignored);

@@ -6,16 +6,14 @@
 #include <cerrno>
 #include <cstring>
 
+#include "supervisor/net/socket_calls.h"
+
 namespace warder::net {
 
 namespace {
 
 SocketEnd& endOf(BIO* bio) {
   return *static_cast<SocketEnd*>(BIO_get_data(bio));
-}
-
-bool isForLater(int code) {
-  return code == EAGAIN || code == EWOULDBLOCK || code == EINTR;
 }
 
 int takeEarly(SocketEnd& end, char* into, std::size_t size) {

@@ -6,13 +6,13 @@
 #include <algorithm>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/ip/address.hpp>
-#include <boost/asio/post.hpp>
 #include <boost/asio/ssl/error.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <climits>
 
 #include "supervisor/net/idle_watch.h"
 #include "supervisor/net/socket_bio.h"
+#include "supervisor/net/socket_calls.h"
 
 namespace warder::net {
 
@@ -114,26 +114,23 @@ class TlsConnection final : public Connection {
     co_return error_code{};
   }
 
-  asio::awaitable<ReadResult> readSome(asio::mutable_buffer into) override {
-    const WatchedOperation operation(watch_);
+  std::optional<ReadResult> readNow(asio::mutable_buffer into) override {
+    ERR_clear_error();
+    errno = 0;
+    const int outcome = SSL_read(session_.get(), into.data(), sizeForOpenSsl(into.size()));
+    const Step step = judge(session_.get(), outcome);
+    wanted_ = step.next;
     ReadResult result;
-    bool waited = false;
-    while (into.size() > 0) {
-      ERR_clear_error();
-      errno = 0;
-      const int outcome = SSL_read(session_.get(), into.data(), sizeForOpenSsl(into.size()));
-      const Step step = judge(session_.get(), outcome);
-      if (step.next == Next::Done) result.bytes = static_cast<std::size_t>(outcome);
-      if (step.next == Next::Failed) result.failure = whyOver(step);
-      if (step.next == Next::Done || isOver(step)) break;
-      waited = true;
-      result.failure = co_await ready(step.next);
-      if (result.failure) break;
-    }
-    if (result.bytes > 0) watch_.moved();
-    // A peer that is always ahead of us must not keep the thread from the others.
-    if (!waited) co_await asio::post(end_.socket.get_executor(), kAwait);
-    co_return result;
+    if (step.next == Next::Done) result.bytes = static_cast<std::size_t>(outcome);
+    if (step.next == Next::Done) watch_.moved();
+    if (step.next == Next::Failed) result.failure = whyOver(step);
+    if (step.next == Next::Done || isOver(step)) return result;
+    return std::nullopt;
+  }
+
+  asio::awaitable<error_code> awaitReadable() override {
+    const WatchedOperation operation(watch_);
+    co_return co_await ready(wanted_);
   }
 
   asio::awaitable<error_code> writeAll(asio::const_buffer bytes) override {
@@ -153,6 +150,13 @@ class TlsConnection final : public Connection {
       if (failure) co_return failure;
     }
     co_return error_code{};
+  }
+
+  void hold() override { setCork(end_.socket.native_handle(), true); }
+  void release() override { setCork(end_.socket.native_handle(), false); }
+  bool isQuiet() override {
+    return established_ && end_.socket.is_open() && end_.early.empty() &&
+           SSL_has_pending(session_.get()) == 0 && isSilent(end_.socket.native_handle());
   }
 
   /// A server's answer may reach as far as its close_notify; a client's is not usable, since
@@ -209,7 +213,8 @@ class TlsConnection final : public Connection {
   Side side_;
   std::unique_ptr<SSL, FreeSession> session_;  // before end_ goes: its BIO points there
   IdleWatch watch_;
-  bool established_ = false;  // and not broken: close_notify may be said
+  Next wanted_ = Next::WaitToRead;  // by the last read that got nothing
+  bool established_ = false;        // and not broken: close_notify may be said
 };
 
 /// The name (or address) that the certificate must carry is checked inside OpenSSL's verification,
