@@ -54,13 +54,19 @@ std::size_t withoutNewline(const char* text, std::size_t length) {
   return length;
 }
 
-base::Status checkContent(const char* text, std::size_t length, const std::string& subject) {
+bool isBlank(char c) {
+  return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+base::Status checkContent(std::string_view content, SecretBytes::Form form,
+                          const std::string& subject) {
+  const std::size_t length = content.size();
   if (length == 0) return Error{Kind::Config, subject + " is empty"};
   if (length < kMinSecretBytes)
     return Error{Kind::Config, subject + " is shorter than 8 bytes, which is no key"};
-  const std::string_view content(text, length);
-  const auto wrong = std::find_if(content.begin(), content.end(), [](char c) {
+  const auto wrong = std::find_if(content.begin(), content.end(), [form](char c) {
     const auto byte = static_cast<unsigned char>(c);
+    if (form == SecretBytes::Form::Document && isBlank(c)) return false;
     return byte <= 0x20 || byte >= 0x7f;
   });
   if (wrong == content.end()) return {};
@@ -76,7 +82,7 @@ base::Status checkContent(const char* text, std::size_t length, const std::strin
 
 }  // namespace
 
-Result<SecretBytes> SecretBytes::read(int fd, std::string_view name) {
+Result<SecretBytes> SecretBytes::read(int fd, std::string_view name, Form form) {
   const std::string subject = "the secret \"" + std::string(name) + "\"";
   auto pages = LockedPages::make(1);
   if (!pages) return pages.error();
@@ -99,7 +105,7 @@ Result<SecretBytes> SecretBytes::read(int fd, std::string_view name) {
   }
   length = withoutNewline(pages->data(), length);
   if (length > kMaxSecretBytes) return Error{Kind::Config, subject + " is longer than 65536 bytes"};
-  if (auto fine = checkContent(pages->data(), length, subject); !fine) return fine.error();
+  if (auto fine = checkContent({pages->data(), length}, form, subject); !fine) return fine.error();
   return SecretBytes(std::move(*pages), length);
 }
 

@@ -40,11 +40,15 @@ class LockedPages {
 
 class SecretBytes {
  public:
+  /// Key: one word of printable ASCII. Document: spaces, tabs and line ends too, for credentials of
+  /// several parts (AWS).
+  enum class Form { Key, Document };
+
   /// Reads to the end of `fd` straight into locked pages; one final newline (LF or CRLF) is taken
   /// off. `name` is the job's name for it, for the sentences; they never hold the content.
-  /// Errors: Config when it is shorter than 8 bytes or longer than 64 KiB, or holds anything but
-  /// printable ASCII without spaces; Kernel.
-  static base::Result<SecretBytes> read(int fd, std::string_view name);
+  /// Errors: Config when it is shorter than 8 bytes or longer than 64 KiB, or holds a byte that its
+  /// form has not; Kernel.
+  static base::Result<SecretBytes> read(int fd, std::string_view name, Form form = Form::Key);
 
   SecretBytes(SecretBytes&&) noexcept = default;
   SecretBytes& operator=(SecretBytes&&) noexcept = default;

@@ -77,6 +77,17 @@ TEST(SecretBytes, RefusesWhatCannotBeAKeyAndNeverShowsIt) {
   EXPECT_EQ(read("12345678")->reveal(), "12345678");
 }
 
+TEST(SecretBytes, MayHaveLinesWhereItsFormIsADocument) {
+  const auto document = [](std::string_view content) {
+    const auto fd = base::sealedText("secret", content);
+    return SecretBytes::read(fd->get(), "aws", SecretBytes::Form::Document);
+  };
+  EXPECT_EQ(document("[a]\r\n\tb = c\n")->reveal(), "[a]\r\n\tb = c");
+  EXPECT_THAT(document(std::string("hidden\0hidden", 13)).error().sentence(), HasSubstr("NUL"));
+  EXPECT_THAT(document("hidden-\xc3\xa4").error().sentence(), HasSubstr("not ASCII"));
+  EXPECT_THAT(document("a = b").error().sentence(), HasSubstr("shorter than 8"));
+}
+
 TEST(SecretBytes, ReadsFromAPipeInPieces) {
   auto pipe = base::makePipe();
   ASSERT_TRUE(base::writeAll(pipe->write.get(), "sk-ant-"));
