@@ -75,7 +75,8 @@ warder_archive(sqlite libsqlite3.a ${CMAKE_DL_LIBS} m)
 # warder_embed(FOLDER NAME GLOB): the files as one generated C++ table, NAME() in the room's
 # namespace, so that the binary needs no file beside it.
 function(warder_embed folder name glob)
-  file(GLOB files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${glob})
+  cmake_path(ABSOLUTE_PATH glob BASE_DIRECTORY ${CMAKE_SOURCE_DIR})
+  file(GLOB files CONFIGURE_DEPENDS ${glob})
   set(output ${CMAKE_BINARY_DIR}/generated/${folder}/${name}.cpp)
   get_filename_component(room ${folder} NAME)
   add_custom_command(OUTPUT ${output}

@@ -16,7 +16,8 @@ enum class Flow { Intercept, Plain, Tunnel, Tcp };
 std::string_view nameOf(Flow flow);
 
 /// One rule of `allow:` or `deny:`. Empty lists: any method, any path. `host` is canonical (lower
-/// case, no final dot) and exact, or "*.example.org" for names below it, or an IP literal.
+/// case, no final dot) and exact, or an IP literal, or a pattern: "*.example.org" for names with
+/// one label more, "**.example.org" for all names below it.
 struct Rule {
   std::string host;
   std::uint16_t port = 443;

@@ -4,6 +4,7 @@
 
 #include "policies/host_pattern.h"
 #include "policies/path_glob.h"
+#include "policies/public_suffix.h"
 #include "supervisor/base/yaml_fields.h"
 #include "supervisor/base/yaml_scalar.h"
 
@@ -19,28 +20,31 @@ constexpr std::size_t kLongestPattern = 256;  // bytes of a path glob; matching 
 constexpr std::size_t kMostPatterns = 100;    // of one rule
 constexpr std::uint16_t kHttpPort = 80;
 
-/// Canonical host or "*.name"; leaves a fault and gives an empty string otherwise.
+/// Canonical host or pattern; leaves a fault and gives an empty string otherwise.
 std::string readHost(std::string_view written, const YamlNode& at, YamlFaults& faults) {
-  if (written.find("://") != std::string_view::npos) {
-    faults.add(at, "host " + inQuotes(written) +
-                       " has a scheme; a host is written without one, as example.org, and a path "
-                       "stands under paths");
-    return {};
+  HostReading reading = readHostPattern(written);
+  if (!reading.fault.empty()) faults.add(at, std::move(reading.fault));
+  return std::move(reading.host);
+}
+
+/// Whoever writes "*.github.io" thinks of a company, and opens what its customers put there. A deny
+/// rule may be as wide as it likes.
+void checkSuffix(const Rule& rule, bool shared, const YamlNode& at, YamlFaults& faults) {
+  const std::string name(nameBelow(rule.host));
+  const bool below = name.size() < rule.host.size();
+  const Suffix suffix = below ? suffixKind(name) : Suffix::None;
+  const std::string fault = "host " + inQuotes(rule.host) + ": below " + name + " anybody can ";
+  if (suffix == Suffix::Public) {
+    faults.add(at, fault + "register a name; write the name of one owner, as " +
+                       rule.host.substr(0, rule.host.size() - name.size()) + "example." + name);
+  } else if (suffix == Suffix::Shared && !shared) {
+    faults.add(at, fault +
+                       "have a name or storage; list the names, or write shared_suffix: true "
+                       "to allow all of them");
+  } else if (suffix != Suffix::Shared && shared) {
+    faults.add(at, "shared_suffix has no meaning for host " + inQuotes(rule.host) +
+                       ", which is no pattern for names that anybody can have; leave it out");
   }
-  const bool below = written.substr(0, 2) == "*.";
-  const std::string_view name = below ? written.substr(2) : written;
-  if (name.find('*') != std::string_view::npos) {
-    faults.add(at, "host " + inQuotes(written) +
-                       ": a star stands only in front, as *.example.org; nothing allows all hosts");
-    return {};
-  }
-  const std::string host = canonicalHost(name);
-  if (host.empty() || (below && isAddress(host))) {
-    faults.add(at, "host " + inQuotes(written) +
-                       " is no host name (letters, digits, hyphens, dots) and no IP address");
-    return {};
-  }
-  return below ? "*." + host : host;
 }
 
 std::string whereOf(const YamlFaults& faults, const YamlNode& node) {
@@ -78,7 +82,9 @@ Rule readShortRule(const YamlNode& node, const RulePlace& place, YamlFaults& fau
     return rule;
   }
   rule.host = readHost(host, node, faults);
-  if (rule.port == kHttpPort && place.list == RuleList::Allow) rule.flow = Flow::Plain;
+  if (place.list == RuleList::Deny) return rule;
+  if (!rule.host.empty()) checkSuffix(rule, false, node, faults);
+  if (rule.port == kHttpPort) rule.flow = Flow::Plain;
   return rule;
 }
 
@@ -168,10 +174,13 @@ void refuse(YamlFields& fields, const std::vector<std::string>& keys, const std:
 void readFlow(YamlFields& fields, Rule& rule, RuleList list, YamlFaults& faults) {
   const std::string protocol = readWord(fields, "protocol", {"http", "tcp"}, faults);
   const std::string tls = readWord(fields, "tls", {"intercept", "tunnel", "off"}, faults);
+  const bool shared = fields.boolean("shared_suffix").value_or(false);
   if (list == RuleList::Deny) {
-    refuse(fields, {"protocol", "tls"}, "a deny rule denies whatever flows; leave it out", faults);
+    refuse(fields, {"protocol", "tls", "shared_suffix"},
+           "a deny rule denies whatever flows; leave it out", faults);
     return;
   }
+  if (!rule.host.empty()) checkSuffix(rule, shared, *fields.find("host"), faults);
   if (protocol == "tcp") {
     rule.flow = Flow::Tcp;
     refuse(fields, {"tls", "methods", "paths"},

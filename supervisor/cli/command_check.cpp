@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <memory>
 
+#include "policies/explain.h"
 #include "secrets/grant_plan.h"
 #include "supervisor/base/log.h"
 #include "supervisor/cli/cli.h"
@@ -23,6 +24,7 @@ struct CheckOptions {
   std::string job_file;
   job::Overrides overrides;
   bool as_json = false;
+  std::string question;  // empty: the whole plan
 };
 
 /// Where each secret is lent; readOrders has checked that this can be planned.
@@ -57,12 +59,37 @@ void printLines(const base::Faults& faults, const char* prefix) {
   }
 }
 
+/// `--explain`: what the policy says about one host or request, and nothing else.
+int explain(const CheckOptions& options, const policies::Policy& policy) {
+  const auto lines = policies::explainQuestion(policy, options.question);
+  if (!lines) {
+    const base::Faults faults = {{"--explain", lines.error().sentence()}};
+    if (options.as_json) {
+      const json::object answer = {{"ok", false}, {"faults", toArray(faults)}};
+      std::printf("%s\n", json::serialize(answer).c_str());
+    } else {
+      printLines(faults, "");
+    }
+    return kBadInput;
+  }
+  if (options.as_json) {
+    const json::object answer = {{"ok", true}, {"explanation", json::value_from(*lines)}};
+    std::printf("%s\n", json::serialize(answer).c_str());
+    return 0;
+  }
+  for (const std::string& line : *lines) {
+    std::printf("%s\n", base::escapeForTerminal(line).c_str());
+  }
+  return 0;
+}
+
 int check(const CheckOptions& options) {
   init::Orders orders = init::readOrders(options.job_file, options.overrides, init::Reader::Called);
   if (auto possible = checkMachine(); !possible) {
     orders.faults.push_back({"", possible.error().sentence()});
   }
   if (orders.faults.empty()) orders.faults = checkSecretFiles(orders.job);
+  if (orders.faults.empty() && !options.question.empty()) return explain(options, orders.policy);
   Plan plan{orders, {}, ::geteuid() != 0};
   const bool sound = orders.faults.empty();
   if (sound) plan.grants = grantsOf(orders.job);
@@ -88,6 +115,9 @@ void addCheckCommand(CLI::App& app, int& exit_code) {
   command->add_option("--rootfs", options->overrides.rootfs,
                       "Instead of agent.rootfs: an unpacked image");
   command->add_option("--results", options->overrides.results, "Instead of results.dir");
+  command->add_option("--explain", options->question,
+                      "Instead of the plan: which rules decide about HOST, HOST:PORT or\n"
+                      "'METHOD URL', as 'POST https://api.example.org/v1'");
   command->add_flag("--json", options->as_json, "Prints faults, warnings and plan as JSON");
   command->footer(
       "Nothing is started. Exit code: 0 the job can run here, 14 it cannot; every fault is\n"

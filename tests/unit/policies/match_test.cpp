@@ -46,14 +46,6 @@ TEST(Decide, Bc125DenyWinsOverAllowWhateverTheOrder) {
   EXPECT_THAT(denied.reason, HasSubstr("denied by the rule at p:9"));
 }
 
-TEST(Decide, AStarInFrontMeansNamesBelowAndNotTheNameItself) {
-  const Policy policy{"p", {rule("*.example.org")}, {}};
-  EXPECT_TRUE(allows(policy, {"a.example.org", 443, "GET", "/"}));
-  EXPECT_TRUE(allows(policy, {"a.b.example.org", 443, "GET", "/"}));
-  EXPECT_FALSE(allows(policy, {"example.org", 443, "GET", "/"}));
-  EXPECT_FALSE(allows(policy, {"badexample.org", 443, "GET", "/"}));
-}
-
 TEST(Decide, WhatIsNotCanonicalIsRefusedEvenIfARuleLooksAlike) {
   const Policy policy{"p", {rule("a.example"), rule("10.0.0.1")}, {}};
   EXPECT_FALSE(allows(policy, {"A.example", 443, "GET", "/"}));
