@@ -1,132 +1,109 @@
 #include "secrets/http/json_scan.h"
 
-#include <boost/json/basic_parser_impl.hpp>
-#include <vector>
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "secrets/http/json_tokens.h"
 
 namespace warder::http {
-
-namespace json = boost::json;
-using boost::system::error_code;
-
 namespace {
 
-constexpr std::size_t kMaxText = 1'024;
-constexpr std::size_t kMaxPathDepth = 4;
-constexpr std::size_t kMaxNesting = 256;
+constexpr std::size_t kMaxPathDepth = 5;
+constexpr std::size_t kMaxPathKey = 128;
 
-/// What Boost.JSON's event parser calls. Every callback returns true: go on.
-class Handler {
- public:
-  static constexpr std::size_t max_object_size = static_cast<std::size_t>(-1);
-  static constexpr std::size_t max_array_size = static_cast<std::size_t>(-1);
-  static constexpr std::size_t max_key_size = static_cast<std::size_t>(-1);
-  static constexpr std::size_t max_string_size = static_cast<std::size_t>(-1);
-
-  explicit Handler(const JsonScan::OnValue* on_value) : on_value_(on_value) {}
-
-  bool on_document_begin(error_code&) { return true; }
-  bool on_document_end(error_code&) { return true; }
-  bool on_object_begin(error_code&) { return enter(false); }
-  bool on_object_end(std::size_t, error_code&) { return leave(); }
-  bool on_array_begin(error_code&) { return enter(true); }
-  bool on_array_end(std::size_t, error_code&) { return leave(); }
-  bool on_key_part(json::string_view part, std::size_t, error_code&) { return collect(key_, part); }
-  bool on_key(json::string_view part, std::size_t, error_code&) {
-    collect(key_, part);
-    if (levels_.size() <= kMaxPathDepth) levels_.back().key = key_;
-    key_.clear();
-    return true;
-  }
-  bool on_string_part(json::string_view part, std::size_t, error_code&) {
-    return collect(text_, part);
-  }
-  bool on_string(json::string_view part, std::size_t, error_code&) {
-    collect(text_, part);
-    tell(JsonValue{std::nullopt, text_});
-    text_.clear();
-    return true;
-  }
-  bool on_number_part(json::string_view, error_code&) { return true; }
-  bool on_int64(std::int64_t value, json::string_view, error_code&) {
-    if (value >= 0) tell(JsonValue{static_cast<std::uint64_t>(value), {}});
-    return true;
-  }
-  bool on_uint64(std::uint64_t value, json::string_view, error_code&) {
-    tell(JsonValue{value, {}});
-    return true;
-  }
-  bool on_double(double, json::string_view, error_code&) { return true; }
-  bool on_bool(bool, error_code&) { return true; }
-  bool on_null(error_code&) { return true; }
-  bool on_comment_part(json::string_view, error_code&) { return true; }
-  bool on_comment(json::string_view, error_code&) { return true; }
-
- private:
-  struct Level {
-    std::string key;
-    bool is_array = false;
-  };
-
-  bool enter(bool is_array) {
-    levels_.push_back({{}, is_array});
-    return true;
-  }
-  bool leave() {
-    levels_.pop_back();
-    return true;
-  }
-  static bool collect(std::string& into, json::string_view part) {
-    into.append(part.data(), std::min(part.size(), kMaxText - into.size()));
-    return true;
-  }
-  void tell(const JsonValue& value) {
-    if (levels_.empty() || levels_.size() > kMaxPathDepth) return;
-    std::string path;
-    for (const Level& level : levels_) {
-      if (level.is_array) return;
-      path += (path.empty() ? "" : ".") + level.key;
-    }
-    (*on_value_)(path, value);
-  }
-
-  const JsonScan::OnValue* on_value_;
-  std::vector<Level> levels_;
-  std::string key_;
-  std::string text_;
-};
-
-json::parse_options optionsOf() {
-  json::parse_options options;
-  options.max_depth = kMaxNesting;
-  options.allow_invalid_utf8 = true;  // we look, we do not judge
-  return options;
+/// Not to be taken for a part of a path.
+bool isPlain(std::string_view key) {
+  return std::none_of(key.begin(), key.end(), [](char c) { return c == '.' || c == '['; });
 }
 
 }  // namespace
 
-struct JsonScan::State {
-  explicit State(OnValue callback)
-      : on_value(std::move(callback)),
-        parser(std::make_unique<json::basic_parser<Handler>>(optionsOf(), &on_value)) {}
+class JsonScan::State final : public JsonTokens::Sink {
+ public:
+  explicit State(OnValue on_value)
+      : on_value_(std::move(on_value)), tokens_(*this, JsonTokens::Utf8::Any) {}
 
-  OnValue on_value;
-  std::unique_ptr<json::basic_parser<Handler>> parser;
-  bool over = false;
+  JsonTokens& tokens() { return tokens_; }
+
+  void restart() {
+    tokens_.restart();
+    depth_ = 0;
+    keyed_ = true;
+    path_.clear();
+  }
+
+ private:
+  struct Level {
+    std::size_t path_size = 0;  // of what leads to it
+    bool told = true;           // its values have a path
+  };
+
+  void onOpen(bool array) override {
+    if (++depth_ > kMaxPathDepth) return;
+    const bool told = depth_ == 1 || levels_[depth_ - 2].told;
+    if (array) path_ += "[]";
+    levels_[depth_ - 1] = {path_.size(), told && keyed_};
+    keyed_ = true;
+  }
+
+  void onClose(bool array) override {
+    if (depth_-- > kMaxPathDepth) return;
+    path_.resize(levels_[depth_].path_size - (array ? 2 : 0));
+  }
+
+  void onKey(std::string_view key, bool whole) override {
+    if (depth_ > kMaxPathDepth) return;
+    path_.resize(levels_[depth_ - 1].path_size);
+    keyed_ = whole && key.size() <= kMaxPathKey && isPlain(key);
+    if (!keyed_) return;
+    if (!path_.empty()) path_ += '.';
+    path_ += key;
+  }
+
+  void onText(std::string_view text, bool) override { tell(JsonValue{std::nullopt, text}); }
+  void onTextPart(std::string_view) override {}
+  void onWord(JsonTokens::Word) override { keyed_ = true; }
+
+  void onNumber(std::string_view digits, bool whole) override {
+    std::uint64_t number = 0;
+    const char* end = digits.data() + digits.size();
+    const auto [rest, failure] = std::from_chars(digits.data(), end, number);
+    if (whole && failure == std::errc{} && rest == end) return tell(JsonValue{number, {}});
+    keyed_ = true;
+  }
+
+  void tell(const JsonValue& value) {
+    const bool keyed = keyed_;
+    keyed_ = true;
+    if (depth_ == 0 || depth_ > kMaxPathDepth || !keyed || !levels_[depth_ - 1].told) return;
+    on_value_(path_, value);
+  }
+
+  OnValue on_value_;
+  std::string path_;
+  std::array<Level, kMaxPathDepth> levels_;
+  std::size_t depth_ = 0;
+  bool keyed_ = true;  // the value that comes next has a path
+  JsonTokens tokens_;
 };
 
 JsonScan::JsonScan(OnValue on_value) : state_(std::make_unique<State>(std::move(on_value))) {}
 JsonScan::~JsonScan() = default;
 
 void JsonScan::feed(std::string_view bytes) {
-  if (state_->over || bytes.empty()) return;
-  error_code failure;
-  state_->parser->write_some(true, bytes.data(), bytes.size(), failure);
-  state_->over = failure.failed() || state_->parser->done();
+  if (!done() && !failed()) state_->tokens().feed(bytes);
 }
 
 void JsonScan::restart() {
-  state_->parser = std::make_unique<json::basic_parser<Handler>>(optionsOf(), &state_->on_value);
-  state_->over = false;
+  state_->restart();
+}
+
+bool JsonScan::done() const {
+  return state_->tokens().done();
+}
+bool JsonScan::failed() const {
+  return state_->tokens().failed();
 }
 
 }  // namespace warder::http
