@@ -34,6 +34,7 @@ namespace {
 
 constexpr const char* kModules = "/modules";
 constexpr int kNoSuchStage = 125;
+constexpr std::size_t kLongestModalias = 4096;  // a page, as all of sysfs
 constexpr int kRootWithinMs = 5000;
 // The order in which file systems are tried; which of them the kernel knows, it says itself.
 constexpr const char* kFileSystems[] = {"ext4", "erofs", "squashfs"};
@@ -79,11 +80,21 @@ class Initramfs {
     auto text = base::readFile(std::string(kModules) + "/list", kLongestModuleList);
     if (!text && text.error().kind == Kind::NotFound) return {};  // everything is built in
     if (!text) return text.error();
-    auto files = readModuleList(*text);
-    if (!files) return files.error();
-    for (const auto& file : *files)
-      if (auto loaded = loadModule(file); !loaded) return loaded;
+    auto modules = readModuleList(*text);
+    if (!modules) return modules.error();
+    for (const auto& module : *modules)
+      if (module.alias.empty() || hasDevice(module.alias))
+        if (auto loaded = loadModule(module.file); !loaded) return loaded;
     return {};
+  }
+
+  static bool hasDevice(const std::string& alias) {
+    std::error_code failure;
+    for (const auto& device :
+         fs::directory_iterator("/sys/bus/" + busOf(alias) + "/devices", failure))
+      if (auto modalias = base::readFile(device.path().string() + "/modalias", kLongestModalias))
+        if (answersTo(*modalias, alias)) return true;
+    return false;
   }
 
   Status loadModule(const std::string& file) {

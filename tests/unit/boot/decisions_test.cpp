@@ -12,20 +12,37 @@
 namespace warder::boot {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
+using ::testing::Field;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
 TEST(ModuleList, NamesFilesInOrder) {
-  EXPECT_THAT(readModuleList("# drivers\nvirtio.ko\n\nvirtio-rng.ko").value(),
-              ElementsAre("virtio.ko", "virtio-rng.ko"));
+  const auto modules = readModuleList("# drivers\nvirtio.ko\n\nvirtio-rng.ko virtio:d00000004v*");
+  EXPECT_THAT(modules.value(),
+              ElementsAre(AllOf(Field(&Module::file, "virtio.ko"), Field(&Module::alias, "")),
+                          AllOf(Field(&Module::file, "virtio-rng.ko"),
+                                Field(&Module::alias, "virtio:d00000004v*"))));
   EXPECT_THAT(readModuleList("").value(), IsEmpty());
 }
 
 TEST(ModuleList, NamesThatLeaveTheFolderOrArePackedAreRefused) {
   for (const char* wrong : {"../x.ko", "/x.ko", "virtio", "virtio.ko.xz", " virtio.ko "})
     EXPECT_FALSE(readModuleList(wrong)) << wrong;
+}
+
+TEST(ModuleList, AnAliasSaysForWhichDevicesAModuleIs) {
+  for (const char* wrong :
+       {"a.ko ", "a.ko virtio", "a.ko ../x:y", "a.ko :y", "a.ko virtio:a virtio:b"})
+    EXPECT_FALSE(readModuleList(wrong)) << wrong;
+  EXPECT_EQ(busOf("virtio:d00000001v*"), "virtio");
+  EXPECT_TRUE(answersTo("virtio:d00000001v00001AF4\n", "virtio:d00000001v*"));
+  EXPECT_FALSE(answersTo("virtio:d00000002v00001AF4\n", "virtio:d00000001v*"));
+  EXPECT_TRUE(
+      answersTo("pci:v00001AF4d00001041sv00001AF4sd00001100bc02sc00i00", "pci:v00001AF4d*"));
+  EXPECT_FALSE(answersTo("", "pci:v00001AF4d*"));
 }
 
 TEST(ModuleList, LimitsHoldOnBothSides) {
