@@ -33,6 +33,15 @@ warder_start:
   leaq warder_inherited_signals(%rip), %rdx
   movl $8, %r10d
   syscall
+  # madvise(data, its size, MADV_POPULATE_WRITE): relocation writes all of these pages, and one
+  # fault for each takes longer. A kernel that does not know it (before 5.14) says EINVAL.
+  leaq __init_array_start(%rip), %rdi
+  andq $-4096, %rdi
+  leaq _edata(%rip), %rsi
+  subq %rdi, %rsi
+  movl $23, %edx
+  movl $28, %eax
+  syscall
   movq %r8, %rdx
   jmp _start
 .size warder_start, . - warder_start
