@@ -1,7 +1,6 @@
 #include "secrets/dns/denials.h"
 
 #include <algorithm>
-#include <vector>
 
 namespace warder::dns {
 

@@ -36,8 +36,8 @@ bool endsWith(std::string_view text, std::string_view end) {
 }
 
 /// The canonical name; empty for what is no host name, also for an address that is written as one.
-std::string hostOf(const Query& query) {
-  std::string host = policies::canonicalHost(query.name);
+std::string hostOf(std::string_view name) {
+  std::string host = policies::canonicalHost(name);
   in_addr ignored{};
   const bool is_address =
       host.find(':') != std::string::npos || ::inet_pton(AF_INET, host.c_str(), &ignored) == 1;
@@ -127,14 +127,19 @@ Answer NameServer::answerTo(const Query& query, Transport transport) {
     return answer;
   }
   if (query.name.empty()) return answer;  // the root exists, and has nothing to say here
-  const std::string host = hostOf(query);
+  const std::string host = hostOf(query.name);
   if (isLocalhost(host))
     return recordsOf({ip::address_v4::loopback(), ip::address_v6::loopback()}, query.type,
                      naming_.ipv6);
   if (auto reverse = reverseAnswer(host, query.type)) return *reverse;
-  if (!host.empty() && naming_.allowed(host)) return addressAnswer(host, query.type);
+  if (isAllowed(host)) return addressAnswer(host, query.type);
   if (isServiceOfAllowed(host)) return answer;  // as TXT and the like of the host itself
   return deny(query, host, transport);
+}
+
+/// A part of a name need not be one: it is asked for only if it is.
+bool NameServer::isAllowed(std::string_view host) const {
+  return !host.empty() && hostOf(host) == host && naming_.allowed(host);
 }
 
 Answer NameServer::addressAnswer(const std::string& host, Type type) {
@@ -200,7 +205,7 @@ std::string NameServer::searchEndingOf(const std::string& host) const {
     const std::size_t dot = front.rfind('.');
     if (dot == std::string_view::npos) return {};
     front = front.substr(0, dot);
-    if (naming_.allowed(front)) return host.substr(dot + 1);
+    if (isAllowed(front)) return host.substr(dot + 1);
   }
   return {};
 }
@@ -211,7 +216,7 @@ bool NameServer::isServiceOfAllowed(std::string_view host) const {
   std::string_view base = host;
   while (!base.empty() && base.front() == '_')
     base.remove_prefix(std::min(base.find('.'), base.size() - 1) + 1);
-  return base.size() < host.size() && !base.empty() && naming_.allowed(base);
+  return base.size() < host.size() && isAllowed(base);
 }
 
 base::json::object NameServer::counts(std::uint64_t connections_refused) const {

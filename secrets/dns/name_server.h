@@ -27,7 +27,8 @@ inline constexpr std::size_t kMostSearchEndings = 16;
 inline constexpr std::size_t kMostSearchLabels = 6;
 
 struct Naming {
-  /// May the agent know an address of this host? The name is canonical (policies::canonicalHost).
+  /// May the agent know an address of this host? Asked only for canonical names
+  /// (policies::canonicalHost) that are no addresses.
   std::function<bool(std::string_view canonical_name)> allowed;
   std::shared_ptr<NameTable> table;
   base::Emit emit;
@@ -54,6 +55,7 @@ class NameServer {
   std::optional<Answer> reverseAnswer(const std::string& host, Type type) const;
   Answer deny(const Query& query, const std::string& host, Transport transport);
   std::string searchEndingOf(const std::string& host) const;
+  bool isAllowed(std::string_view host) const;
   bool isServiceOfAllowed(std::string_view host) const;
 
   Naming naming_;
