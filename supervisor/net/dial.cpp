@@ -1,16 +1,13 @@
 #include "supervisor/net/dial.h"
 
 #include <algorithm>
-#include <boost/asio/as_tuple.hpp>
-#include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <stdexcept>
 #include <vector>
 
 #include "supervisor/net/address.h"
+#include "supervisor/net/connect_race.h"
 #include "supervisor/net/resolver.h"
 #include "supervisor/net/tls_connection.h"
 #include "supervisor/net/tls_roots.h"
@@ -20,13 +17,10 @@ namespace warder::net {
 namespace asio = boost::asio;
 using asio::ip::tcp;
 using boost::system::error_code;
-using namespace asio::experimental::awaitable_operators;
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 namespace {
-
-constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
 
 std::string nameAndPort(const Endpoint& endpoint) {
   const bool literal6 = endpoint.host.find(':') != std::string::npos;
@@ -43,6 +37,15 @@ struct Candidates {
   std::vector<asio::ip::address> addresses;
   DialError error;  // meaningful when there is none
 };
+
+DialError deniedError(const Endpoint& endpoint, const asio::ip::address& address,
+                      const AddressUse& use) {
+  std::string why = "which is never dialled";
+  if (use.reach == Reach::NamedHost) why = "which only a rule that names it opens";
+  if (use.reach == Reach::NamedAddress) why = "which only a rule for that very address opens";
+  return {DialFailure::AddressDenied, nameAndPort(endpoint) + " leads to " + address.to_string() +
+                                          " (" + std::string(use.use) + "), " + why};
+}
 
 asio::awaitable<Candidates> candidates(Endpoint endpoint, DialRules rules) {
   Candidates found;
@@ -61,37 +64,18 @@ asio::awaitable<Candidates> candidates(Endpoint endpoint, DialRules rules) {
       co_return found;
     }
   }
+  Reach allowed = Reach::Public;
+  if (rules.private_addresses) allowed = no_literal ? Reach::NamedHost : Reach::NamedAddress;
   for (const auto& address : all) {
-    const std::string_view use = specialUse(address);
-    if (use.empty() || rules.private_addresses) {
+    const AddressUse use = useOf(address);
+    if (use.reach <= allowed) {
       found.addresses.push_back(address);
     } else if (found.error.sentence.empty()) {
-      found.error.why = DialFailure::AddressDenied;
-      found.error.sentence = nameAndPort(endpoint) + " leads to " + address.to_string() + " (" +
-                             std::string(use) + "), which only a rule that names it opens";
+      found.error = deniedError(endpoint, address, use);
     }
   }
+  found.addresses = familiesInTurn(std::move(found.addresses));
   co_return found;
-}
-
-struct Connected {
-  tcp::socket socket;
-  bool timed_out = false;
-  error_code failure;
-};
-
-asio::awaitable<Connected> connectTo(tcp::endpoint where, milliseconds timeout) {
-  auto executor = co_await asio::this_coro::executor;
-  Connected result{tcp::socket(executor), false, {}};
-  asio::steady_timer timer(executor);
-  timer.expires_after(timeout);
-  auto first = co_await (result.socket.async_connect(where, kAwait) || timer.async_wait(kAwait));
-  result.timed_out = first.index() == 1;
-  if (result.timed_out)
-    result.failure = asio::error::timed_out;
-  else
-    result.failure = std::get<0>(std::get<0>(first));
-  co_return result;
 }
 
 }  // namespace
@@ -124,26 +108,23 @@ asio::awaitable<Dialled> dial(Endpoint endpoint, DialRules rules) {
   Candidates found = co_await candidates(endpoint, rules);
   if (found.addresses.empty()) co_return found.error;
 
-  DialError last;
-  for (std::size_t i = 0; i < found.addresses.size(); ++i) {
-    const tcp::endpoint where(found.addresses[i], endpoint.port);
-    const auto shares = static_cast<int>(found.addresses.size() - i);
-    Connected connected = co_await connectTo(where, until(deadline) / shares);
-    if (connected.failure) {
-      last.why = connected.timed_out ? DialFailure::Timeout : DialFailure::Refused;
-      last.sentence = nameAndPort(endpoint) + " cannot be reached: " +
-                      (connected.timed_out ? "no answer in time" : connected.failure.message());
-      continue;
-    }
-    if (!endpoint.tls) co_return plainConnection(std::move(connected.socket));
-    TlsHandshake tls =
-        co_await startTls(std::move(connected.socket), context, endpoint.host, until(deadline));
-    if (tls.connection) co_return std::move(tls.connection);
-    last.why = tls.timed_out ? DialFailure::Timeout : DialFailure::Tls;
-    last.sentence = "TLS with " + nameAndPort(endpoint) + " failed: " + tls.failure;
-    co_return last;
+  std::vector<tcp::endpoint> places;
+  for (const auto& address : found.addresses) places.emplace_back(address, endpoint.port);
+  Connected connected = co_await connectToAny(std::move(places), until(deadline));
+  DialError error;
+  if (!connected.socket) {
+    error.why = connected.timed_out ? DialFailure::Timeout : DialFailure::Refused;
+    error.sentence = nameAndPort(endpoint) + " cannot be reached: " +
+                     (connected.timed_out ? "no answer in time" : connected.failure.message());
+    co_return error;
   }
-  co_return last;
+  if (!endpoint.tls) co_return plainConnection(std::move(*connected.socket));
+  TlsHandshake tls =
+      co_await startTls(std::move(*connected.socket), context, endpoint.host, until(deadline));
+  if (tls.connection) co_return std::move(tls.connection);
+  error.why = tls.timed_out ? DialFailure::Timeout : DialFailure::Tls;
+  error.sentence = "TLS with " + nameAndPort(endpoint) + " failed: " + tls.failure;
+  co_return error;
 }
 
 void throw_exception_from_error(const DialError& error, const boost::source_location&) {

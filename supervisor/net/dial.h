@@ -20,7 +20,9 @@ struct Endpoint {
 };
 
 struct DialRules {
-  bool private_addresses = false;             // only when a rule or the job names this host
+  /// A rule or the job names this host: its private addresses may be dialled, and where the host is
+  /// an address, that one unless nobody may (net/address.h, Reach).
+  bool private_addresses = false;
   std::chrono::milliseconds timeout{10'000};  // for all of it; addresses share what is left
 };
 
@@ -36,8 +38,10 @@ struct DialError {
 
 using Dialled = boost::system::result<std::unique_ptr<Connection>, DialError>;
 
-/// Resolves with c-ares (/etc/hosts, then the configured servers; never NSS), checks every address
-/// (net/address.h), connects to exactly a checked one, the next when one fails. TLS: 1.2 or newer,
+/// Resolves with c-ares (/etc/hosts, then the configured servers; never NSS) at each call, so that
+/// no answer outlives its connection; checks every address (net/address.h), and connects to exactly
+/// a checked one: families in turn, the next when one fails or is silent for 250 ms, the first that
+/// answers wins (RFC 8305). TCP keep-alive finds a peer that is gone. TLS: 1.2 or newer,
 /// SNI and name check (IP literals: address check), roots of the system and `ca_file`, ALPN
 /// http/1.1. A failed TLS handshake is final: it is an answer about who is there.
 boost::asio::awaitable<Dialled> dial(Endpoint endpoint, DialRules rules);

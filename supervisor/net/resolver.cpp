@@ -20,6 +20,11 @@ using boost::system::error_code;
 
 namespace {
 
+// RFC 8305, section 3, has 50 ms for an IPv6 answer that comes late; without the IPv4 one there
+// would be nothing to fall back to, so that one has longer.
+constexpr std::chrono::milliseconds kGraceForV6{50};
+constexpr std::chrono::milliseconds kGraceForV4{1'000};
+
 struct LibraryInit {
   LibraryInit() : status(::ares_library_init(ARES_LIB_INIT_ALL)) {}
   int status;
@@ -30,38 +35,23 @@ struct LibraryInit {
 class Lookup : public std::enable_shared_from_this<Lookup> {
  public:
   explicit Lookup(const asio::any_io_executor& executor)
-      : executor_(executor), retry_(executor), done_(executor) {}
+      : executor_(executor), retry_(executor), grace_(executor), done_(executor) {}
   ~Lookup() { stop(); }
 
   void start(const std::string& host) {
-    static const LibraryInit library;
-    ares_options options{};
-    options.sock_state_cb = [](void* self, ares_socket_t fd, int readable, int writable) {
-      static_cast<Lookup*>(self)->watch(fd, readable != 0, writable != 0);
-    };
-    options.sock_state_cb_data = this;
-    options.timeout = 2000;
-    options.tries = 3;
-    char lookups[] = "fb";  // files before DNS, whatever nsswitch.conf says
-    options.lookups = lookups;
-    const int wanted =
-        ARES_OPT_SOCK_STATE_CB | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_LOOKUPS;
-    if (library.status != ARES_SUCCESS ||
-        ::ares_init_options(&channel_, &options, wanted) != ARES_SUCCESS) {
-      channel_ = nullptr;
-      finish("the resolver could not start");
+    // Files before DNS, whatever nsswitch.conf says; a name that stands there is never asked for.
+    if (!open(Source::Files)) return;
+    ask(host, AF_UNSPEC);
+    if (!result_.addresses.empty()) {
+      finish({});
       return;
     }
-    ares_addrinfo_hints hints{};
-    hints.ai_family = AF_UNSPEC;
-    hints.ai_socktype = SOCK_STREAM;
-    hints.ai_flags = ARES_AI_NUMERICSERV;
-    ::ares_getaddrinfo(
-        channel_, host.c_str(), nullptr, &hints,
-        [](void* self, int status, int, ares_addrinfo* found) {
-          static_cast<Lookup*>(self)->answered(status, found);
-        },
-        this);
+    ::ares_destroy(std::exchange(channel_, nullptr));
+    result_ = {};
+    if (!open(Source::Servers)) return;
+    pending_ = 2;
+    ask(host, AF_INET6);
+    ask(host, AF_INET);
     armRetry();
   }
 
@@ -73,10 +63,12 @@ class Lookup : public std::enable_shared_from_this<Lookup> {
   }
 
   void stop() {
+    stopped_ = true;
     if (channel_ != nullptr) ::ares_destroy(std::exchange(channel_, nullptr));
     for (auto& [fd, socket] : sockets_) socket.descriptor.release();
     sockets_.clear();
     retry_.cancel();
+    grace_.cancel();
   }
 
   Resolution takeResult() { return std::move(result_); }
@@ -150,12 +142,64 @@ class Lookup : public std::enable_shared_from_this<Lookup> {
     });
   }
 
+  enum class Source : char { Files = 'f', Servers = 'b' };
+
+  bool open(Source source) {
+    static const LibraryInit library;
+    ares_options options{};
+    options.sock_state_cb = [](void* self, ares_socket_t fd, int readable, int writable) {
+      static_cast<Lookup*>(self)->watch(fd, readable != 0, writable != 0);
+    };
+    options.sock_state_cb_data = this;
+    options.timeout = 2000;
+    options.tries = 3;
+    char lookups[] = {static_cast<char>(source), '\0'};
+    options.lookups = lookups;
+    const int wanted =
+        ARES_OPT_SOCK_STATE_CB | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_LOOKUPS;
+    if (library.status == ARES_SUCCESS &&
+        ::ares_init_options(&channel_, &options, wanted) == ARES_SUCCESS)
+      return true;
+    channel_ = nullptr;
+    result_.failure = "the resolver could not start";
+    finish(result_.failure);
+    return false;
+  }
+
+  /// From files the answer is there when this returns.
+  void ask(const std::string& host, int family) {
+    ares_addrinfo_hints hints{};
+    hints.ai_family = family;
+    hints.ai_socktype = SOCK_STREAM;
+    hints.ai_flags = ARES_AI_NUMERICSERV;
+    ::ares_getaddrinfo(
+        channel_, host.c_str(), nullptr, &hints,
+        [](void* self, int status, int, ares_addrinfo* found) {
+          static_cast<Lookup*>(self)->answered(status, found);
+        },
+        this);
+  }
+
   void answered(int status, ares_addrinfo* found) {
-    for (auto* node = found != nullptr ? found->nodes : nullptr; node != nullptr;
+    const bool late = finished_ || stopped_;
+    for (auto* node = found != nullptr && !late ? found->nodes : nullptr; node != nullptr;
          node = node->ai_next)
       add(node->ai_addr);
     if (found != nullptr) ::ares_freeaddrinfo(found);
-    finish(status == ARES_SUCCESS ? "no address" : ::ares_strerror(status));
+    if (late || pending_ == 0) return;
+    if (--pending_ == 0) {
+      finish(status == ARES_SUCCESS ? "no address" : ::ares_strerror(status));
+    } else if (!result_.addresses.empty()) {
+      beginGrace();
+    }
+  }
+
+  /// RFC 8305, section 3: one family has answered; the other is not waited for long.
+  void beginGrace() {
+    grace_.expires_after(result_.addresses.front().is_v6() ? kGraceForV4 : kGraceForV6);
+    grace_.async_wait([self = shared_from_this()](error_code failure) {
+      if (!failure && !self->finished_ && !self->stopped_) self->finish({});
+    });
   }
 
   void add(const sockaddr* address) {
@@ -172,22 +216,30 @@ class Lookup : public std::enable_shared_from_this<Lookup> {
       return;
     }
     auto& all = result_.addresses;
-    if (std::find(all.begin(), all.end(), value) == all.end()) all.push_back(value);
+    if (std::find(all.begin(), all.end(), value) != all.end()) return;
+    // IPv6 first, whichever answer came first; where there is no route, connecting fails at once.
+    const auto first_v4 = std::find_if(
+        all.begin(), all.end(), [](const asio::ip::address& known) { return known.is_v4(); });
+    all.insert(value.is_v6() ? first_v4 : all.end(), value);
   }
 
   void finish(std::string failure) {
     finished_ = true;
+    grace_.cancel();
     if (result_.addresses.empty()) result_.failure = std::move(failure);
     done_.cancel();
   }
 
   asio::any_io_executor executor_;
   asio::steady_timer retry_;
+  asio::steady_timer grace_;
   asio::steady_timer done_;
   ares_channel channel_ = nullptr;
   std::map<ares_socket_t, Socket> sockets_;
   std::uint64_t last_id_ = 0;
+  int pending_ = 0;  // questions to servers
   bool finished_ = false;
+  bool stopped_ = false;
   Resolution result_;
 };
 

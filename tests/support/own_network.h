@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <functional>
@@ -18,6 +19,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace warder::tests {
@@ -82,13 +84,18 @@ inline std::optional<std::string> inOwnNetwork(const std::function<std::string()
   return text;
 }
 
-/// A DNS server on 127.0.0.1:53 of the own network: the first bytes of `addresses` per name, as A
-/// records; NXDOMAIN for names that are not in the table, no answer at all for "silent.example".
+/// A DNS server on 127.0.0.1:53 of the own network: addresses per name, as A and AAAA records with
+/// a TTL of 1 s; NXDOMAIN for names that are not in the table, no answer at all for
+/// "silent.example", and none to AAAA questions for "half-silent.example".
 class TinyDns {
  public:
   using Table = std::map<std::string, std::vector<std::string>>;
 
-  explicit TinyDns(Table table) : table_(std::move(table)) {
+  /// AnswerOf::OneInTurn: each question gets the next address alone, the last one for ever.
+  enum class AnswerOf { All, OneInTurn };
+
+  explicit TinyDns(Table table, AnswerOf answers = AnswerOf::All)
+      : table_(std::move(table)), one_in_turn_(answers == AnswerOf::OneInTurn) {
     socket_ = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     sockaddr_in address{};
     address.sin_family = AF_INET;
@@ -115,7 +122,19 @@ class TinyDns {
     }
   }
 
-  std::string answerTo(std::string_view query) const {
+  /// The addresses of this name and family that are the answer now.
+  std::vector<std::string> addressesOf(const std::string& name, bool wants_a) {
+    std::vector<std::string> fitting;
+    const auto found = table_.find(name);
+    if (found == table_.end()) return fitting;
+    for (const std::string& address : found->second)
+      if ((address.find(':') == std::string::npos) == wants_a) fitting.push_back(address);
+    if (!one_in_turn_ || fitting.empty()) return fitting;
+    const std::size_t turn = asked_[{name, wants_a}]++;
+    return {fitting[std::min(turn, fitting.size() - 1)]};
+  }
+
+  std::string answerTo(std::string_view query) {
     std::string name;
     std::size_t at = 12;
     while (query[at] != 0) {
@@ -125,23 +144,27 @@ class TinyDns {
     }
     if (name == "silent.example") return "";
     const bool wants_a = query[at + 2] == 1;
-    const auto found = table_.find(name);
-    const std::size_t answers = wants_a && found != table_.end() ? found->second.size() : 0;
+    if (name == "half-silent.example" && !wants_a) return "";
+    const std::vector<std::string> answers = addressesOf(name, wants_a);
     std::string reply(query.substr(0, at + 5));
     reply[2] = static_cast<char>(0x84);
-    reply[3] = static_cast<char>(found == table_.end() ? 3 : 0);
-    reply[7] = static_cast<char>(answers);
+    reply[3] = static_cast<char>(table_.count(name) == 0 ? 3 : 0);
+    reply[7] = static_cast<char>(answers.size());
     reply[9] = reply[11] = 0;
-    for (std::size_t i = 0; i < answers; ++i) {
-      in_addr address{};
-      ::inet_pton(AF_INET, found->second[i].c_str(), &address);
-      reply += std::string("\xc0\x0c\0\1\0\1\0\0\0\1\0\4", 12);
-      reply.append(reinterpret_cast<const char*>(&address), 4);
+    for (const std::string& text : answers) {
+      char address[16];
+      ::inet_pton(wants_a ? AF_INET : AF_INET6, text.c_str(), address);
+      const std::size_t size = wants_a ? 4 : 16;
+      reply += std::string("\xc0\x0c\0", 3) + static_cast<char>(wants_a ? 1 : 28);
+      reply += std::string("\0\1\0\0\0\1\0", 7) + static_cast<char>(size);
+      reply.append(address, size);
     }
     return reply;
   }
 
   Table table_;
+  bool one_in_turn_ = false;
+  std::map<std::pair<std::string, bool>, std::size_t> asked_;
   int socket_ = -1;
 };
 
