@@ -39,7 +39,7 @@ LIBRARIES = {
     "Beast": (r"boost/beast", ("supervisor/net/", "secrets/", "supervisor/courier/", "collector/")),
     "OpenSSL": (r"openssl/", ("supervisor/net/", "secrets/", "supervisor/journal/",
                               "supervisor/report/", "supervisor/courier/", "collector/",
-                              "supervisor/job/digest.")),
+                              "supervisor/job/digest.", "supervisor/launch/trust_java.")),
     "libseccomp": (r"seccomp\.h", ("supervisor/launch/", "secrets/")),
     "SQLite": (r"sqlite3", ("collector/",)),
     "CLI11": (r"CLI/", ("supervisor/cli/", "supervisor/main.cpp", "collector/")),
