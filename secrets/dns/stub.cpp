@@ -103,13 +103,14 @@ struct Stub::State : std::enable_shared_from_this<State> {
   Connections connections;
   std::uint64_t connections_refused = 0;
 
-  /// Null when there are as many as there may be.
-  std::shared_ptr<Connection> admit(tcp::socket socket) {
+  /// False when there are as many as there may be.
+  bool admit(const std::shared_ptr<Connection>& connection) {
     if (connections.size() >= limits.tcp_connections) {
       ++connections_refused;
-      return nullptr;
+      return false;
     }
-    return connections.emplace_back(std::make_shared<Connection>(std::move(socket)));
+    connections.push_back(connection);
+    return true;
   }
 
   void close() {
@@ -152,9 +153,8 @@ class Seat {
 };
 
 template <class StatePointer>
-asio::awaitable<void> serveConnection(StatePointer state, tcp::socket socket) {
-  const auto connection = state->admit(std::move(socket));
-  if (!connection) co_return;
+asio::awaitable<void> serveConnection(StatePointer state, std::shared_ptr<Connection> connection) {
+  if (!state->admit(connection)) co_return;
   const Seat seat(state->connections, connection);
   std::array<char, kPiece> piece;
   watch(connection, state->limits.tcp_idle);
@@ -184,7 +184,8 @@ asio::awaitable<void> acceptAll(StatePointer state, tcp::acceptor* acceptor) {
     auto [failure, socket] = co_await acceptor->async_accept(kAwait);
     if (!acceptor->is_open()) co_return;
     if (!failure) {
-      auto serving = serveConnection(state, std::move(socket));
+      auto connection = std::make_shared<Connection>(std::move(socket));
+      auto serving = serveConnection(state, std::move(connection));
       asio::co_spawn(state->executor, std::move(serving), asio::detached);
       continue;
     }
@@ -249,7 +250,7 @@ Status Stub::serveTcp(base::UniqueFd listener) {
 }
 
 asio::awaitable<void> Stub::serveStream(tcp::socket socket) {
-  return serveConnection(state_, std::move(socket));
+  return serveConnection(state_, std::make_shared<Connection>(std::move(socket)));
 }
 
 void Stub::tellCounts() {

@@ -279,6 +279,50 @@ TEST_F(NameServerTest, CountsByDomain) {
   EXPECT_EQ(domain.at("longest_label"), 16U);
 }
 
+/// As captured from programs that ask for evil.example.
+std::string bytesOf(std::string_view hex) {
+  std::string bytes;
+  for (std::size_t at = 0; at + 1 < hex.size(); at += 2)
+    bytes += static_cast<char>(std::stoi(std::string(hex.substr(at, 2)), nullptr, 16));
+  return bytes;
+}
+
+TEST_F(NameServerTest, AnswersWhatGoMuslGlibcAndCaresSend) {
+  const std::string asked_of = "046576696c076578616d706c6500";
+  const std::string go = "c23d01000001000000000001" + asked_of +
+                         "00010001"
+                         "00002904d0000000000000";
+  const std::string go_aaaa = "ae4901000001000000000001" + asked_of +
+                              "001c0001"
+                              "00002904d0000000000000";
+  const std::string musl = "e63a01000001000000000000" + asked_of + "00010001";
+  const std::string glibc_aaaa = "658301000001000000000000" + asked_of + "001c0001";
+  for (const std::string& hex : {go, go_aaaa, musl, glibc_aaaa}) {
+    const DnsAnswer answer = tests::readDnsAnswer(*server_.answer(bytesOf(hex), Transport::Udp));
+    EXPECT_EQ(answer.rcode, 3U);
+    // Go and glibc go on to another server after an answer without records that lacks RA.
+    EXPECT_EQ(answer.flags, 0x8183U);
+  }
+}
+
+TEST_F(NameServerTest, AsksThePolicyOnlyForCanonicalNames) {
+  std::vector<std::string> asked;
+  NameServer server{{[&](std::string_view host) {
+                       asked.emplace_back(host);
+                       return false;
+                     },
+                     table_, [](base::Event) {}}};
+  // Endings and services are cut off; what is left may be a part of an address.
+  for (const char* name : {"1.0.18.198.in-addr.arpa", "_a._b.1.2.3.4", "a.-b.example",
+                           "1.2.3.4.local", "_.example", "10.1.local", "A.B.example"})
+    server.answer(dnsQuery(name), Transport::Udp);
+  EXPECT_FALSE(asked.empty());
+  for (const std::string& host : asked) {
+    EXPECT_EQ(policies::canonicalHost(host), host);
+    EXPECT_NE(host, "1.2.3.4");
+  }
+}
+
 TEST_F(NameServerTest, AsksThePolicyForRealRules) {
   const auto reading = policies::readPolicyText(
       "version: 1\nallow:\n- host: api.example.org\n  port: 8443\n- host: 10.0.0.1\n", "p.yaml",
