@@ -269,14 +269,16 @@ std::vector<std::string> disabledChecks(const Variables& environment) {
   return sentences;
 }
 
-std::vector<std::string> namedBundles(const Variables& inherited) {
-  std::set<std::string> files;
-  for (const char* name : kReplacing) files.insert(valueOf(inherited, name));
-  for (const char* name : kAdding) files.insert(valueOf(inherited, name));
-  files.insert(valueOf(inherited, "NPM_CONFIG_CAFILE"));
-  std::vector<std::string> named;
-  for (const auto& file : files)
-    if (file.starts_with('/')) named.push_back(file);
+NamedBundles namedBundles(const Variables& inherited) {
+  std::set<std::string> replacing, adding;
+  for (const char* name : kReplacing) replacing.insert(valueOf(inherited, name));
+  for (const char* name : kAdding) adding.insert(valueOf(inherited, name));
+  replacing.insert(valueOf(inherited, "NPM_CONFIG_CAFILE"));
+  NamedBundles named;
+  for (const auto& file : replacing)
+    if (file.starts_with('/')) named.replacing.push_back(file);
+  for (const auto& file : adding)
+    if (file.starts_with('/')) named.adding.push_back(file);
   return named;
 }
 

@@ -39,8 +39,12 @@ TrustEnvironment trustEnvironment(const TrustRequest& request);
 std::vector<std::string> disabledChecks(const Variables& environment);
 
 /// Files of certificates that inherited variables name: what the place was made with is to be
-/// trusted further. Sorted, each once.
-std::vector<std::string> namedBundles(const Variables& inherited);
+/// trusted further. Each list sorted, each file once.
+struct NamedBundles {
+  std::vector<std::string> replacing;  // by variables that replace a program's roots
+  std::vector<std::string> adding;     // by variables that add to them
+};
+NamedBundles namedBundles(const Variables& inherited);
 
 /// Those of `programs` (names without folder) that keep certificates of their own, which no
 /// variable and no file of the system changes; one sentence each.

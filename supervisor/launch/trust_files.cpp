@@ -119,6 +119,8 @@ Result<Trust> mergeTrust(const TrustSources& sources) {
   if (!all.add(sources.ca_pem) || !added.add(sources.ca_pem)) return unreadable("the run's CA");
   for (const auto& extra : sources.extras)
     if (!all.add(extra) || !added.add(extra)) return unreadable("a file of further certificates");
+  for (const auto& named : sources.named)
+    if (!all.add(named)) return unreadable("a file of certificates that a variable names");
   if (all.certificates().size() > kMostRoots)
     return Error{Kind::Config, "there are more than " + std::to_string(kMostRoots) + " roots", 0};
   trust.bundle = all.pem();
@@ -127,15 +129,20 @@ Result<Trust> mergeTrust(const TrustSources& sources) {
   return trust;
 }
 
+Result<std::string> readRegularInRoot(const std::string& root, const std::string& path) {
+  auto file = openInRoot(root, path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+  if (!file) return file.error();
+  if (!isRegular(file->get())) return Error{Kind::NotFound, path + " is no regular file", 0};
+  auto text = base::readAll(file->get(), kLargestBundle);
+  if (!text) return text.error().during("reading " + path);
+  return text;
+}
+
 Result<std::string> readSystemBundle(const std::string& root) {
   for (const char* path : kSystemBundles) {
-    auto file = openInRoot(root, path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
-    if (!file && file.error().kind == Kind::NotFound) continue;
-    if (!file) return file.error();
-    if (!isRegular(file->get())) continue;
-    auto text = base::readAll(file->get(), kLargestBundle);
-    if (!text) return text.error().during("reading " + std::string(path));
-    if (!text->empty()) return text;
+    auto text = readRegularInRoot(root, path);
+    if (!text && text.error().kind == Kind::NotFound) continue;
+    if (!text || !text->empty()) return text;
   }
   return std::string();
 }

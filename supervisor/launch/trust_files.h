@@ -31,7 +31,7 @@ struct Trust {
   std::string bundle;      // PEM: the system's roots, the run's CA, further ones
   std::string added;       // PEM: the same without the system's, for programs that add to their own
   std::string java_store;  // all of `bundle`
-  std::string wgetrc;      // the system's settings of wget with the bundle named; {} where unneeded
+  std::string wgetrc{};    // the system's settings of wget, with the bundle named; empty: none
   bool has_system_roots = false;
 };
 
@@ -39,6 +39,8 @@ struct TrustSources {
   std::string ca_pem;               // the run's CA
   std::vector<std::string> extras;  // PEM texts of further CAs
   std::string system_bundle;        // PEM; empty where the system has none
+  /// PEM texts that were a program's whole roots before: for the bundle only.
+  std::vector<std::string> named{};
 };
 
 /// Puts them together; each certificate is there once. Errors: Config for a text that is no whole
@@ -50,6 +52,10 @@ base::Result<Trust> mergeTrust(const TrustSources& sources);
 /// are read inside of it); empty where it has none. Errors: Kernel, Config (larger than
 /// kLargestBundle), naming the file.
 base::Result<std::string> readSystemBundle(const std::string& root);
+
+/// A file below `root`, with links read inside of it. Errors: NotFound (also for what is no regular
+/// file), Kernel, Config (larger than kLargestBundle).
+base::Result<std::string> readRegularInRoot(const std::string& root, const std::string& path);
 
 /// `path` below `root` with links read inside of `root`, as a path of this machine; empty where
 /// there is no such file. Source: openat2(2), RESOLVE_IN_ROOT.

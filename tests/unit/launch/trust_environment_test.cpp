@@ -59,7 +59,16 @@ TEST(TrustEnvironment, ReplacesWhatIsOnlyInherited) {
   const auto made = trustEnvironment(request);
   EXPECT_EQ(made.set.at("SSL_CERT_FILE"), "/run/trust/bundle.pem");
   EXPECT_THAT(made.unset, ElementsAre("NPM_CONFIG_CAFILE"));
-  EXPECT_THAT(namedBundles(request.inherited), ElementsAre("/image/npm", "/image/own.pem"));
+}
+
+TEST(NamedBundles, AreWhatThePlaceWasMadeToTrust) {
+  const auto named = namedBundles({{"SSL_CERT_FILE", "/image/own.pem"},
+                                   {"CURL_CA_BUNDLE", "/image/own.pem"},
+                                   {"NPM_CONFIG_CAFILE", "/image/npm"},
+                                   {"PIP_CERT", "relative"},
+                                   {"NODE_EXTRA_CA_CERTS", "/image/corp.pem"}});
+  EXPECT_THAT(named.replacing, ElementsAre("/image/npm", "/image/own.pem"));
+  EXPECT_THAT(named.adding, ElementsAre("/image/corp.pem"));
 }
 
 TEST(TrustEnvironment, AddsToJavasOptions) {
