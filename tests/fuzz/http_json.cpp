@@ -1,7 +1,6 @@
 // JSON in pieces whose size is the first byte: what is told does not depend on the pieces, and what
 // is JSON for another reader is JSON here.
-#include <boost/json/basic_parser_impl.hpp>
-#include <boost/json/src.hpp>
+#include <boost/json/stream_parser.hpp>
 #include <cstdlib>
 #include <string>
 
@@ -59,11 +58,9 @@ int forAnother(std::string_view bytes) {
   parser.write(bytes.data(), bytes.size(), failure);
   if (!failure) parser.finish(failure);
   if (!failure) return 1;
-  const bool differs = failure == json::error::too_deep ||
-                       failure == json::error::exponent_overflow ||
-                       failure == json::error::illegal_leading_surrogate ||
-                       failure == json::error::illegal_trailing_surrogate ||
-                       failure == json::error::expected_utf16_escape;
+  const bool half = bytes.find("\\ud") != bytes.npos || bytes.find("\\uD") != bytes.npos;
+  const bool differs =
+      half || failure == json::error::too_deep || failure == json::error::exponent_overflow;
   return differs ? -1 : 0;
 }
 
