@@ -34,17 +34,49 @@ DoorFds doorsFromJson(const json::object& object) {
           fdsAt(object, "dns_tcp")};
 }
 
+json::object toJson(const Upstream& upstream) {
+  return {{"tls", upstream.tls},
+          {"host", upstream.host},
+          {"port", upstream.port},
+          {"base_path", upstream.base_path},
+          {"ca_file", upstream.ca_file}};
+}
+
+Upstream upstreamFromJson(const json::object& object) {
+  Upstream upstream;
+  upstream.tls = object.at("tls").as_bool();
+  upstream.host = text(object, "host");
+  upstream.port = object.at("port").to_number<std::uint16_t>();
+  upstream.base_path = text(object, "base_path");
+  upstream.ca_file = text(object, "ca_file");
+  return upstream;
+}
+
+json::object toJson(const Grant& grant) {
+  json::array also;
+  for (const Upstream& upstream : grant.also) also.push_back(toJson(upstream));
+  return {{"name", grant.name},
+          {"provider", grant.provider},
+          {"placeholder", grant.placeholder},
+          {"placeholder_secret", grant.placeholder_secret},
+          {"upstream", toJson(grant.upstream)},
+          {"also", std::move(also)},
+          {"inject", injectToJson(grant.inject)},
+          {"secret_fd", grant.secret_fd},
+          {"listener_fds", numbers(grant.listener_fds)},
+          {"unix_fd", grant.unix_fd}};
+}
+
 Grant grantFromJson(const json::object& object) {
   Grant grant;
   grant.name = text(object, "name");
   grant.provider = text(object, "provider");
   grant.placeholder = text(object, "placeholder");
-  const json::object& upstream = object.at("upstream").as_object();
-  grant.upstream.tls = upstream.at("tls").as_bool();
-  grant.upstream.host = text(upstream, "host");
-  grant.upstream.port = upstream.at("port").to_number<std::uint16_t>();
-  grant.upstream.base_path = text(upstream, "base_path");
-  grant.upstream.ca_file = text(upstream, "ca_file");
+  grant.placeholder_secret = text(object, "placeholder_secret");
+  grant.upstream = upstreamFromJson(object.at("upstream").as_object());
+  for (const json::value& upstream : object.at("also").as_array())
+    grant.also.push_back(upstreamFromJson(upstream.as_object()));
+  grant.inject = injectFromJson(object.at("inject"));
   grant.secret_fd = object.at("secret_fd").to_number<int>();
   grant.listener_fds = fdsAt(object, "listener_fds");
   grant.unix_fd = object.at("unix_fd").to_number<int>();
@@ -53,22 +85,30 @@ Grant grantFromJson(const json::object& object) {
 
 }  // namespace
 
+json::value injectToJson(const std::optional<http::CredentialKind>& inject) {
+  if (!inject) return nullptr;
+  return json::object{{"kind", http::nameOf(inject->kind)},
+                      {"name", inject->name},
+                      {"user", inject->user},
+                      {"region", inject->region},
+                      {"service", inject->service}};
+}
+
+std::optional<http::CredentialKind> injectFromJson(const json::value& value) {
+  if (value.is_null()) return std::nullopt;
+  const json::object& object = value.as_object();
+  http::CredentialKind inject;
+  inject.kind = http::credentialKindNamed(text(object, "kind")).value();
+  inject.name = text(object, "name");
+  inject.user = text(object, "user");
+  inject.region = text(object, "region");
+  inject.service = text(object, "service");
+  return inject;
+}
+
 json::object toJson(const BrokerConfig& config) {
   json::array grants;
-  for (const Grant& grant : config.grants) {
-    const Upstream& to = grant.upstream;
-    grants.push_back(json::object{{"name", grant.name},
-                                  {"provider", grant.provider},
-                                  {"placeholder", grant.placeholder},
-                                  {"upstream", json::object{{"tls", to.tls},
-                                                            {"host", to.host},
-                                                            {"port", to.port},
-                                                            {"base_path", to.base_path},
-                                                            {"ca_file", to.ca_file}}},
-                                  {"secret_fd", grant.secret_fd},
-                                  {"listener_fds", numbers(grant.listener_fds)},
-                                  {"unix_fd", grant.unix_fd}});
-  }
+  for (const Grant& grant : config.grants) grants.push_back(toJson(grant));
   return {{"grants", std::move(grants)},
           {"doors", toJson(config.doors)},
           {"policy", policies::toJson(config.policy)}};

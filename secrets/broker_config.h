@@ -2,10 +2,12 @@
 // stage's configuration; descriptors are numbers in the broker's own table.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "policies/policy.h"
+#include "secrets/http/credential_kind.h"
 #include "supervisor/base/event.h"
 #include "supervisor/base/result.h"
 
@@ -25,7 +27,14 @@ struct Grant {
   std::string name;      // the job's name for the secret
   std::string provider;  // key into provider data
   std::string placeholder;
+  /// Where the agent needs a second word to sign with (AWS). Nobody checks it.
+  std::string placeholder_secret;
   Upstream upstream;
+  /// The provider's further hosts (models::Provider::hosts, one for one); none where the job named
+  /// a base_url.
+  std::vector<Upstream> also;
+  /// How the job wants the secret to be carried; nothing: as the provider's data says.
+  std::optional<http::CredentialKind> inject;
   int secret_fd = -1;
   std::vector<int> listener_fds;  // sockets that listen inside the agent's network namespace
   int unix_fd = -1;               // a listening Unix socket at a path in the box; -1: there is none
@@ -45,6 +54,11 @@ struct BrokerConfig {
   DoorFds doors;
   policies::Policy policy;
 };
+
+/// What a job says of how a secret is carried, or null; without extra headers, which no job can ask
+/// for.
+base::json::value injectToJson(const std::optional<http::CredentialKind>& inject);
+std::optional<http::CredentialKind> injectFromJson(const base::json::value& value);
 
 base::json::object toJson(const BrokerConfig& config);
 BrokerConfig brokerConfigFromJson(const base::json::object& object);

@@ -20,6 +20,9 @@ using base::Result;
 
 namespace {
 
+constexpr std::string_view kBase64Url =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
 Result<Upstream> upstreamOf(const std::string& text, const std::string& ca_file) {
   const auto fault = [&text](const std::string& why) {
     return Error{Kind::Config, "base_url " + base::inQuotes(text) + " " + why};
@@ -63,38 +66,114 @@ Result<Upstream> upstreamOf(const std::string& text, const std::string& ca_file)
   return upstream;
 }
 
+Result<std::string> drawFrom(std::string_view alphabet, std::size_t count) {
+  // Bytes at or over the last whole multiple are thrown away: all characters are equally likely.
+  const std::size_t fair = 256 / alphabet.size() * alphabet.size();
+  std::string drawn;
+  while (drawn.size() < count) {
+    std::array<unsigned char, 128> random;
+    if (::getrandom(random.data(), random.size(), 0) != static_cast<ssize_t>(random.size()))
+      return base::kernelError("cannot get random bytes");
+    for (const unsigned char byte : random)
+      if (byte < fair && drawn.size() < count) drawn += alphabet[byte % alphabet.size()];
+  }
+  return drawn;
+}
+
+/// Without padding, as RFC 7515 wants it.
+std::string base64Url(std::string_view text) {
+  std::string out;
+  unsigned bits = 0;
+  int held = 0;
+  for (const char c : text) {
+    bits = bits << 8 | static_cast<unsigned char>(c);
+    for (held += 8; held >= 6; held -= 6) out += kBase64Url[bits >> (held - 6) & 63];
+  }
+  if (held > 0) out += kBase64Url[bits << (6 - held) & 63];
+  return out;
+}
+
+/// A JSON Web Token that every reader takes for a good one, until it checks the signature: there is
+/// no key to which these random bytes are one.
+Result<std::string> makeToken() {
+  const auto subject = drawFrom(kBase64Url, 24);
+  if (!subject) return subject.error();
+  const auto signature = drawFrom(kBase64Url, 342);  // RS256: 256 bytes
+  if (!signature) return signature.error();
+  return base64Url(R"({"alg":"RS256","typ":"JWT"})") + "." +
+         base64Url(R"({"sub":")" + *subject + R"(","iat":1704067200,"exp":4102444800})") + "." +
+         *signature;
+}
+
+/// Is it clear for every secret how it will be carried?
+base::Status checkCarriage(const GrantRequest& request, const models::Provider& provider) {
+  if (!request.inject && provider.kinds.empty())
+    return Error{Kind::Config, "needs inject, which says how " + provider.name +
+                                   " takes it: {kind: header, name: …}, bearer, basic, query"};
+  if (!request.inject) return {};
+  const std::string why = http::whyNoKind(*request.inject);
+  return why.empty() ? base::Status() : Error{Kind::Config, "inject: the name " + why};
+}
+
+Result<Grant> planGrant(const GrantRequest& request) {
+  const auto provider = models::providerNamed(request.provider);
+  if (!provider) return provider.error();
+  if (request.base_url.empty() && provider->base_url.empty())
+    return Error{Kind::Config, "needs base_url, since " + provider->name + " is at no fixed place"};
+  if (auto clear = checkCarriage(request, *provider); !clear) return clear.error();
+  Grant grant;
+  grant.name = request.name;
+  grant.provider = request.provider;
+  grant.inject = request.inject;
+  auto upstream =
+      upstreamOf(request.base_url.empty() ? provider->base_url : request.base_url, request.ca_file);
+  if (!upstream) return upstream.error();
+  grant.upstream = std::move(*upstream);
+  for (const models::Host& host : provider->hosts) {
+    if (!request.base_url.empty()) break;  // at another place, there is that place only
+    auto also = upstreamOf(host.base_url, request.ca_file);
+    if (!also) return also.error();
+    grant.also.push_back(std::move(*also));
+  }
+  auto placeholder = makePlaceholder(provider->placeholder);
+  if (!placeholder) return placeholder.error();
+  grant.placeholder = std::move(*placeholder);
+  if (provider->placeholder_secret.random == 0) return grant;
+  auto partner = makePlaceholder(provider->placeholder_secret);
+  if (!partner) return partner.error();
+  grant.placeholder_secret = std::move(*partner);
+  return grant;
+}
+
 }  // namespace
 
-Result<std::string> makePlaceholder(const std::string& prefix) {
-  constexpr std::string_view kAlphabet =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-  std::array<unsigned char, 95> random;
-  if (::getrandom(random.data(), random.size(), 0) != static_cast<ssize_t>(random.size()))
-    return base::kernelError("cannot get random bytes");
-  std::string placeholder = prefix;
-  for (const unsigned char byte : random) placeholder += kAlphabet[byte % kAlphabet.size()];
-  return placeholder;
+Result<std::string> makePlaceholder(const models::PlaceholderShape& shape) {
+  if (shape.form == models::PlaceholderShape::Form::Jwt) return makeToken();
+  auto drawn = drawFrom(shape.alphabet, shape.random);
+  if (!drawn) return drawn.error();
+  return shape.prefix + *drawn + shape.suffix;
 }
 
 Result<std::vector<Grant>> planGrants(const std::vector<GrantRequest>& requests) {
   std::vector<Grant> grants;
   for (const GrantRequest& request : requests) {
-    const std::string subject = "secret \"" + request.name + "\"";
-    const auto provider = models::providerNamed(request.provider);
-    if (!provider) return provider.error().during(subject);
-    auto upstream = upstreamOf(request.base_url.empty() ? provider->base_url : request.base_url,
-                               request.ca_file);
-    if (!upstream) return upstream.error().during(subject);
-    auto placeholder = makePlaceholder(provider->placeholder_prefix);
-    if (!placeholder) return placeholder.error();
-    Grant grant;
-    grant.name = request.name;
-    grant.provider = request.provider;
-    grant.placeholder = std::move(*placeholder);
-    grant.upstream = std::move(*upstream);
-    grants.push_back(std::move(grant));
+    auto grant = planGrant(request);
+    if (!grant) return grant.error().during("secret \"" + request.name + "\"");
+    grants.push_back(std::move(*grant));
   }
   return grants;
+}
+
+Result<http::CredentialKind> carriageOf(const Grant& grant,
+                                        const std::vector<models::SecretKind>& kinds,
+                                        std::string_view secret) {
+  if (grant.inject) return *grant.inject;
+  const std::string subject = "the secret \"" + grant.name + "\" ";
+  const models::SecretKind* kind = models::kindOf(kinds, secret);
+  if (kind == nullptr)
+    return Error{Kind::Config, subject + "is no kind of secret that " + grant.provider + " takes"};
+  if (!kind->refused.empty()) return Error{Kind::Config, subject + kind->refused};
+  return kind->credential;
 }
 
 std::string doorUrl(std::uint16_t port) {

@@ -1,8 +1,11 @@
 #include "secrets/secret_check.h"
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
+#include "secrets/grant_plan.h"
+#include "secrets/vault/credential.h"
 #include "supervisor/base/fd.h"
 #include "supervisor/base/log.h"
 #include "supervisor/base/wire.h"
@@ -16,41 +19,72 @@ using base::Status;
 
 Status checkKind(const vault::SecretBytes& secret, std::string_view name,
                  const models::Provider& provider) {
-  for (const models::NotKey& kind : provider.not_keys)
-    if (secret.reveal().starts_with(kind.prefix))
-      return Error{Kind::Config, "the secret \"" + std::string(name) + "\" " + kind.sentence};
+  Grant grant;
+  grant.name = name;
+  grant.provider = provider.name;
+  const auto carriage = carriageOf(grant, provider.kinds, secret.reveal());
+  if (!carriage) return carriage.error();
+  if (carriage->kind == http::CredentialKind::Kind::Header) return {};
+  return Error{Kind::Config, "the secret \"" + grant.name + "\" is carried as " +
+                                 std::string(http::nameOf(carriage->kind)) +
+                                 ", which this broker does not do"};
+}
+
+Status checkCarried(const vault::SecretBytes& secret, const Grant& grant,
+                    const models::Provider& provider) {
+  std::vector<const std::vector<models::SecretKind>*> places{&provider.kinds};
+  for (const models::Host& host : provider.hosts) places.push_back(&host.kinds);
+  for (const auto* kinds : places) {
+    const auto carriage = carriageOf(grant, *kinds, secret.reveal());
+    if (!carriage) return carriage.error();
+    const auto credential = vault::Credential::make(*carriage, secret);
+    if (!credential) return credential.error().during("the secret \"" + grant.name + "\"");
+  }
   return {};
 }
 
-Status checkSecret(int fd, std::string_view name, std::string_view provider) {
-  const auto secret = vault::SecretBytes::read(fd, name);
-  if (!secret) return secret.error();
-  if (provider.empty()) return {};
-  const auto known = models::providerNamed(provider);
+vault::SecretBytes::Form formOf(const Grant& grant, const models::Provider& provider) {
+  using Form = vault::SecretBytes::Form;
+  constexpr auto kSigV4 = http::CredentialKind::Kind::SigV4;
+  if (grant.inject) return grant.inject->kind == kSigV4 ? Form::Document : Form::Key;
+  const bool signs = std::any_of(provider.kinds.begin(), provider.kinds.end(),
+                                 [](const auto& kind) { return kind.credential.kind == kSigV4; });
+  return signs ? Form::Document : Form::Key;
+}
+
+Status checkSecret(int fd, const Grant& grant) {
+  if (grant.provider.empty()) {
+    const auto secret = vault::SecretBytes::read(fd, grant.name);
+    return secret ? Status() : secret.error();
+  }
+  const auto known = models::providerNamed(grant.provider);
   if (!known) return known.error();
-  return checkKind(*secret, name, *known);
+  const auto secret = vault::SecretBytes::read(fd, grant.name, formOf(grant, *known));
+  if (!secret) return secret.error();
+  return checkCarried(*secret, grant, *known);
 }
 
 namespace {
 
-struct Checked {
-  std::string name;
-  std::string provider;
-};
-
-base::Result<std::vector<Checked>> readConfig() {
+/// Of each grant what the check depends on.
+base::Result<std::vector<Grant>> readConfig() {
   auto object = base::readStageConfig();
   if (!object) return object.error();
   try {
-    std::vector<Checked> secrets;
+    std::vector<Grant> secrets;
     for (const json::value& name : object->at("names").as_array())
-      secrets.push_back({std::string(name.as_string()), ""});
-    const json::value* providers = object->if_contains("providers");
-    if (providers == nullptr) return secrets;
-    if (providers->as_array().size() != secrets.size())
-      return Error{Kind::Internal, "the secret check was told of another number of providers"};
-    for (std::size_t i = 0; i < secrets.size(); ++i)
-      secrets[i].provider = std::string(providers->as_array()[i].as_string());
+      secrets.emplace_back().name = std::string(name.as_string());
+    for (const std::string key : {"providers", "injects"}) {
+      const json::value* list = object->if_contains(key);
+      if (list == nullptr) continue;
+      if (list->as_array().size() != secrets.size())
+        return Error{Kind::Internal, "the secret check was told of another number of " + key};
+      for (std::size_t i = 0; i < secrets.size(); ++i) {
+        const json::value& value = list->as_array()[i];
+        if (key == "injects") secrets[i].inject = injectFromJson(value);
+        if (key == "providers") secrets[i].provider = std::string(value.as_string());
+      }
+    }
     return secrets;
   } catch (const std::exception& e) {
     return Error{Kind::Internal,
@@ -67,10 +101,9 @@ int check(int control) {
   const auto secrets = readConfig();
   if (!secrets) return failed("configuration", secrets.error());
   int fd = base::kFirstExtraFd;
-  for (const Checked& secret : *secrets) {
+  for (const Grant& secret : *secrets) {
     const base::UniqueFd source(fd++);
-    if (auto fine = checkSecret(source.get(), secret.name, secret.provider); !fine)
-      return failed("secret", fine.error());
+    if (auto fine = checkSecret(source.get(), secret); !fine) return failed("secret", fine.error());
   }
   return base::sayReady(control) ? 0 : 1;
 }

@@ -104,7 +104,7 @@ def test_check_of_a_good_job_starts_nothing(person):
 
 
 def test_a_secret_that_the_broker_would_refuse_starts_nothing_and_leaves_nothing(person):
-    for content, word in (("sk-ant-oat01-0123456789abcdef", "OAuth"), ("sk-ant with blanks \x01 in it", "secret")):
+    for content, word in (("sk-ant-admin01-0123456789abcdef", "admin key"), ("sk-ant with blanks \x01 in it", "secret")):
         key = person.write("key", content, 0o600)
         job = person.job(agent={"command": ["/bin/true"]}, secrets={"anthropic": {"from": {"file": str(key)}}})
         for command in (["check", job], ["run", job, "--spool", person.spool]):

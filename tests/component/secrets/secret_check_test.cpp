@@ -54,7 +54,7 @@ TEST(SecretCheck, IsReadyWhenAllSecretsCanBeLent) {
                                   {"sk-ant-api03-fine\n", std::string(65'536, 'k')});
   EXPECT_TRUE(outcome.message.contains("ready")) << json::serialize(outcome.message);
   EXPECT_EQ(outcome.code, 0);
-  EXPECT_EQ(checked({{"names", {"a"}}}, {"sk-ant-oat01-other"}).code, 0);  // of no provider
+  EXPECT_EQ(checked({{"names", {"a"}}}, {"sk-ant-admin01-other"}).code, 0);  // of no provider
 }
 
 TEST(SecretCheck, NamesTheSecretThatIsWrongAndNotWhatItIs) {
@@ -65,7 +65,7 @@ TEST(SecretCheck, NamesTheSecretThatIsWrongAndNotWhatItIs) {
       {"hidden7", "the secret \"b\" is shorter than 8 bytes"},
       {std::string(65'537, 'k'), "the secret \"b\" is longer than 65536 bytes"},
       {"hidden hidden", "the secret \"b\" holds a space"},
-      {"sk-ant-oat01-hidden", "the secret \"b\" is an OAuth token"},
+      {"sk-ant-admin01-hidden", "the secret \"b\" is an admin key"},
   };
   for (const auto& one : cases) {
     const Outcome outcome =
@@ -78,6 +78,25 @@ TEST(SecretCheck, NamesTheSecretThatIsWrongAndNotWhatItIs) {
     EXPECT_THAT(json::serialize(outcome.message), Not(HasSubstr("hidden")));
     EXPECT_EQ(outcome.code, 1);
   }
+}
+
+TEST(SecretCheck, KnowsWhatEachProviderAndEachJobTakes) {
+  const json::object config{
+      {"names", {"a", "b", "c", "d"}},
+      {"providers", {"anthropic", "bedrock", "github", "generic"}},
+      {"injects",
+       {nullptr, nullptr, nullptr,
+        json::object{
+            {"kind", "basic"}, {"name", ""}, {"user", ""}, {"region", ""}, {"service", ""}}}}};
+  const std::string aws = "[a]\naws_access_key_id = AKIAIOSFODNN7EXAMPLE\n";
+  std::vector<std::string> secrets{"sk-ant-oat01-token", aws + "aws_secret_access_key = hidden12\n",
+                                   "ghp_0123456789", "user:password"};
+  const Outcome fine = checked(config, secrets);
+  EXPECT_EQ(fine.code, 0) << json::serialize(fine.message);
+  secrets[3] = "hidden-password";
+  EXPECT_THAT(json::serialize(checked(config, secrets).message), HasSubstr("USER:PASSWORD"));
+  secrets[1] = aws;
+  EXPECT_THAT(json::serialize(checked(config, secrets).message), HasSubstr("no secret_access_key"));
 }
 
 TEST(SecretCheck, RefusesAConfigurationThatIsNone) {

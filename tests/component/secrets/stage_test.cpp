@@ -265,7 +265,7 @@ TEST(BrokerStage, SaysWhichSecretIsWrongAndNotWhatItIs) {
   } cases[] = {
       {"", "the secret \"anthropic\" is empty"},
       {"hidden hidden", "the secret \"anthropic\" holds a space"},
-      {"sk-ant-oat01-hidden", "the secret \"anthropic\" is an OAuth token"},
+      {"sk-ant-admin01-hidden", "the secret \"anthropic\" is an admin key"},
   };
   for (const auto& one : cases) {
     BrokerProcess broker("https://localhost:1", "");

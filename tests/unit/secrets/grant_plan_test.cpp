@@ -68,14 +68,85 @@ TEST(GrantPlan, NamesTheKnownProvidersWhenOneIsUnknown) {
   EXPECT_THAT(grants.error().sentence(), HasSubstr("anthropic"));
 }
 
-TEST(Placeholder, IsShapedLikeAKeyAndNewEachTime) {
-  const auto first = makePlaceholder("sk-ant-api03-");
-  const auto second = makePlaceholder("sk-ant-api03-");
-  EXPECT_EQ(first->size(), 108u);
-  EXPECT_THAT(*first, testing::MatchesRegex("sk-ant-api03-[A-Za-z0-9_-]+"));
-  EXPECT_NE(*first, *second);
+std::string placeholderOf(const char* provider, std::string base_url = "") {
+  GrantRequest request{"key", provider, std::move(base_url), ""};
+  if (request.provider == "generic")
+    request.inject = http::CredentialKind{http::CredentialKind::Kind::Bearer, "", "", "", "", {}};
+  const auto grants = planGrants({request});
+  return grants ? grants->at(0).placeholder : grants.error().sentence();
+}
+
+TEST(Placeholder, IsShapedLikeAKeyOfItsProviderAndIsNone) {
+  using testing::MatchesRegex;
+  // As long as real ones, with an end or beginning that no real one has.
+  EXPECT_THAT(placeholderOf("anthropic"), MatchesRegex("sk-ant-api03-[A-Za-z0-9_-]{93}-w"));
+  EXPECT_THAT(placeholderOf("openai"), MatchesRegex("sk-proj-[A-Za-z0-9_-]{154}-w"));
+  EXPECT_THAT(placeholderOf("gemini"), MatchesRegex("AIzaWy[A-Za-z0-9_-]{33}"));
+  EXPECT_THAT(placeholderOf("bedrock"), MatchesRegex("AKIA[A-Z2-7]{12}0819"));
+  EXPECT_THAT(placeholderOf("github"), MatchesRegex("ghp_[A-Za-z0-9]{30}zzzzzz"));
+  EXPECT_THAT(placeholderOf("generic", "https://api.example"), MatchesRegex("wdr-[A-Za-z0-9]{48}"));
+  EXPECT_THAT(planGrants({{"key", "bedrock", "", ""}})->at(0).placeholder_secret,
+              MatchesRegex("[A-Za-z0-9+/]{40}"));
+}
+
+TEST(Placeholder, IsNewEachTime) {
+  EXPECT_NE(placeholderOf("anthropic"), placeholderOf("anthropic"));
   const auto grants = planGrants({{"a", "anthropic", "", ""}, {"b", "anthropic", "", ""}});
   EXPECT_NE(grants->at(0).placeholder, grants->at(1).placeholder);
+}
+
+TEST(Placeholder, MayBeATokenThatDecodesAndIsNotOver) {
+  models::PlaceholderShape shape;
+  shape.form = models::PlaceholderShape::Form::Jwt;
+  const auto token = makePlaceholder(shape);
+  ASSERT_TRUE(token);
+  // {"alg":"RS256","typ":"JWT"}, then {"sub":"…, then 256 bytes of signature.
+  EXPECT_THAT(*token, testing::MatchesRegex(
+                          "eyJhbGciOiJSUzI1NiIsInR5cCI6IkpXVCJ9\\.eyJzdWIiOi[A-Za-z0-9_-]+"
+                          "\\.[A-Za-z0-9_-]{342}"));
+  EXPECT_NE(*token, *makePlaceholder(shape));
+  // The end of the payload: ,"exp":4102444800}
+  EXPECT_THAT(*token, HasSubstr("ImV4cCI6NDEwMjQ0NDgwMH0"));
+}
+
+TEST(GrantPlan, TakesEveryHostOfAProviderUnlessTheJobNamesOne) {
+  const auto github = planGrants({{"git", "github", "", ""}})->at(0);
+  EXPECT_EQ(github.upstream.host, "github.com");
+  ASSERT_EQ(github.also.size(), 1u);
+  EXPECT_EQ(github.also[0].host, "api.github.com");
+  EXPECT_TRUE(planGrants({{"git", "github", "https://git.example", ""}})->at(0).also.empty());
+}
+
+TEST(GrantPlan, WantsToKnowWhereAndHowAGenericSecretGoes) {
+  GrantRequest request{"key", "generic", "", ""};
+  EXPECT_THAT(planGrants({request}).error().sentence(), HasSubstr("needs base_url"));
+  request.base_url = "https://api.example";
+  EXPECT_THAT(planGrants({request}).error().sentence(), HasSubstr("needs inject"));
+  request.inject.emplace();
+  request.inject->name = "Host";
+  EXPECT_THAT(planGrants({request}).error().sentence(), HasSubstr("header"));
+  request.inject->name = "x-token";
+  EXPECT_EQ(planGrants({request})->at(0).inject, request.inject);
+}
+
+std::string carriage(const char* provider, std::string_view secret) {
+  Grant grant;
+  grant.name = "key";
+  grant.provider = provider;
+  const auto kind = carriageOf(grant, models::providerNamed(provider)->kinds, secret);
+  return kind ? std::string(http::nameOf(kind->kind)) : kind.error().sentence();
+}
+
+TEST(Carriage, IsTheJobsElseTheOneOfTheSecretsKind) {
+  EXPECT_EQ(carriage("anthropic", "sk-ant-api03-x"), "header");
+  EXPECT_EQ(carriage("anthropic", "sk-ant-oat01-x"), "bearer");
+  EXPECT_THAT(carriage("anthropic", "sk-ant-admin01-hidden"), HasSubstr("admin key"));
+  EXPECT_THAT(carriage("anthropic", "sk-ant-admin01-hidden"),
+              testing::Not(HasSubstr("admin01-hidden")));
+  EXPECT_THAT(carriage("generic", "hidden-hidden"), HasSubstr("no kind of secret"));
+  Grant grant;
+  grant.inject.emplace();
+  EXPECT_EQ(carriageOf(grant, {}, "x")->kind, http::CredentialKind::Kind::Header);
 }
 
 TEST(Door, IsNamedByALoopbackUrl) {
@@ -86,46 +157,19 @@ TEST(BrokerConfig, ComesBackFromJsonAsItWas) {
   BrokerConfig config;
   config.grants = *plan("https://gateway.example:8443/llm", "/ca.pem");
   config.grants[0].secret_fd = 7;
+  config.grants[0].placeholder_secret = "partner";
+  config.grants[0].also.push_back({true, "other.example", 8443, "/x", "/ca.pem"});
+  config.grants[0].inject =
+      http::CredentialKind{http::CredentialKind::Kind::SigV4, "n", "u", "r", "s", {}};
   config.grants[0].listener_fds = {8, 9};
   config.policy.name = "mine";
   config.policy.allow.push_back({"gateway.example", 8443, {"POST"}, {"/llm/**"}, "job.yaml:3"});
   const BrokerConfig back = brokerConfigFromJson(toJson(config));
   EXPECT_EQ(toJson(back), toJson(config));
+  EXPECT_EQ(back.grants[0].inject, config.grants[0].inject);
+  EXPECT_EQ(back.grants[0].also[0].host, "other.example");
   EXPECT_EQ(back.grants[0].listener_fds, config.grants[0].listener_fds);
   EXPECT_EQ(back.policy.allow[0].host, "gateway.example");
-}
-
-TEST(Provider, DataIsWholeAndStrict) {
-  const auto anthropic = models::providerNamed("anthropic");
-  ASSERT_TRUE(anthropic) << anthropic.error().sentence();
-  EXPECT_EQ(anthropic->inject_header, "x-api-key");
-  EXPECT_EQ(anthropic->routes.size(), 2u);
-  EXPECT_FALSE(models::readProvider("x.yaml", "version: 1\nname: x\nunknown: y\n"));
-}
-
-double cost(const char* model, models::Usage usage) {
-  return models::costOf(*models::providerNamed("anthropic"), model, usage).value_or(-1);
-}
-
-TEST(Prices, AreCountedByFamilyAndKindOfToken) {
-  const models::Usage million{1'000'000, 1'000'000, 1'000'000, 1'000'000, 0};
-  EXPECT_DOUBLE_EQ(cost("claude-opus-4-5-20251101", million), 5 + 25 + 0.5 + 6.25);
-  EXPECT_DOUBLE_EQ(cost("claude-opus-5-5", million), 4 + 20 + 0.2 + 5);
-  EXPECT_DOUBLE_EQ(cost("claude-opus-5", million), 5 + 25 + 0.5 + 6.25);
-  EXPECT_DOUBLE_EQ(cost("claude-opus-4-20250514", million), 15 + 75 + 1.5 + 18.75);
-  EXPECT_DOUBLE_EQ(cost("claude-sonnet-4-5", million), 3 + 15 + 0.3 + 3.75);
-  EXPECT_DOUBLE_EQ(cost("claude-haiku-4-5", million), 1 + 5 + 0.1 + 1.25);
-  EXPECT_DOUBLE_EQ(cost("claude-opus-4-5", models::Usage{0, 0, 0, 1'000'000, 400'000}),
-                   0.6 * 6.25 + 0.4 * 10);
-  EXPECT_EQ(cost("claude-unheard-of-9", million), -1);
-  EXPECT_EQ(cost("", million), -1);
-}
-
-TEST(Prices, OfLongPromptsBeginAboveTheirMark) {
-  EXPECT_DOUBLE_EQ(cost("claude-haiku-5-5", models::Usage{60'000, 0, 40'000, 0, 0}),
-                   (60'000 * 0.1 + 40'000 * 0.01) / 1e6);
-  EXPECT_DOUBLE_EQ(cost("claude-haiku-5-5", models::Usage{60'001, 0, 40'000, 0, 0}),
-                   (60'001 * 0.5 + 40'000 * 0.05) / 1e6);
 }
 
 }  // namespace
