@@ -13,6 +13,7 @@
 #include "supervisor/net/idle_watch.h"
 #include "supervisor/net/socket_bio.h"
 #include "supervisor/net/socket_calls.h"
+#include "supervisor/net/tls_sessions.h"
 
 namespace warder::net {
 
@@ -271,11 +272,14 @@ TlsHandshake failed(std::string sentence) {
 asio::awaitable<TlsHandshake> startTls(tcp::socket socket,
                                        std::shared_ptr<asio::ssl::context> context,
                                        std::string host, std::chrono::milliseconds timeout) {
+  error_code not_connected;
+  const std::string port = std::to_string(socket.remote_endpoint(not_connected).port());
   SocketEnd end{std::move(socket), {}};
   auto connection =
       std::make_unique<TlsConnection>(std::move(end), std::move(context), Side::Client);
   if (connection->session() == nullptr) co_return failed("TLS could not be set up");
   if (!expectPeer(connection->session(), host)) co_return failed("the name cannot be checked");
+  useSessions(connection->session(), host + " " + port);
   co_return co_await shake(std::move(connection), timeout);
 }
 

@@ -7,6 +7,8 @@
 #include <boost/asio/execution_context.hpp>
 #include <map>
 
+#include "supervisor/net/tls_sessions.h"
+
 namespace warder::net {
 
 namespace asio = boost::asio;
@@ -46,8 +48,7 @@ ClientContext makeContext(const std::string& ca_file) {
   if (SSL_CTX_set_alpn_protos(native, kProtocols, sizeof kProtocols) != 0)
     return std::string("TLS could not be set up");
   SSL_CTX_set_verify(native, SSL_VERIFY_PEER, nullptr);
-  // No resumption: a session ticket is a plaintext secret that would outlive the connection.
-  SSL_CTX_set_session_cache_mode(native, SSL_SESS_CACHE_OFF);
+  if (!keepSessions(native)) return std::string("TLS could not be set up");
   // What was read is wiped from OpenSSL's buffer: an upstream may echo a secret.
   SSL_CTX_set_options(native, SSL_OP_CLEANSE_PLAINTEXT);
   bool any = false;

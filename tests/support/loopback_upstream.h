@@ -87,6 +87,9 @@ class Peer {
     return true;
   }
 
+  /// Did the other end resume a session of TLS?
+  bool resumed() const { return tls_ != nullptr && SSL_session_reused(tls_) == 1; }
+
   /// Ends the connection without TLS's close_notify.
   void cut() { ::shutdown(fd_, SHUT_RDWR); }
 
@@ -143,6 +146,8 @@ class LoopbackUpstream {
 
   std::uint16_t port() const { return port_; }
   int accepted() const { return accepted_; }
+  /// For settings before the first connection; null without TLS.
+  SSL_CTX* context() const { return context_; }
 
  private:
   void listen() {
