@@ -68,6 +68,30 @@ TEST(CanonicalHost, RefusesWhatIsNoHost) {
   }
 }
 
+TEST(CanonicalHost, Bc067AddressesInDisguiseAreNoNames) {
+  for (const char* name : {"2852039166", "0xA9FEA9FE", "0xa9fea9fe.", "0251.0376.0251.0376",
+                           "169.254.43518", "169.16689662", "0xa9.0xfe.0xa9.0xfe",
+                           "169.254.169.0376", "0x", "a.0x1", "169.254.169.254.."}) {
+    EXPECT_EQ(canonicalHost(name), "") << name;
+  }
+  for (const char* name : {"[::ffff:169.254.169.254]", "::FFFF:A9FE:A9FE",
+                           "0:0:0:0:0:ffff:a9fe:a9fe", "169.254.169.254."}) {
+    EXPECT_EQ(canonicalHost(name), "169.254.169.254") << name;
+  }
+}
+
+TEST(CanonicalHost, Bc050LettersBeyondAsciiAreNoneOfAHost) {
+  for (const char* name :
+       {"\xef\xbd\x81.example",
+        "a\xe3\x80\x82"
+        "example",
+        "a\xef\xbc\x8e"
+        "example",
+        "\xd0\xb0.example", "a\xc2\xad.example", "a\x7f.example", "a\t.example", "a.example\r"}) {
+    EXPECT_EQ(canonicalHost(name), "") << name;
+  }
+}
+
 TEST(CanonicalHost, LengthsAreTestedOnBothSides) {
   const std::string label(63, 'a');
   EXPECT_EQ(canonicalHost(label + ".b"), label + ".b");
