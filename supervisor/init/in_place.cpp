@@ -1,13 +1,16 @@
 #include "supervisor/init/in_place.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <sstream>
 
 #include "supervisor/base/fd.h"
@@ -27,6 +30,9 @@ constexpr std::size_t kMaxEtcFile = 1 << 20;
 // Descriptors are handed to stages by way of numbers above 64, and the broker has connections.
 constexpr rlim_t kLeastFiles = 256;
 constexpr const char* kHosts = "/etc/hosts";
+// Where they may be mounted a second time.
+constexpr unsigned long kKernelFileSystems[] = {PROC_SUPER_MAGIC, SYSFS_MAGIC, CGROUP_SUPER_MAGIC,
+                                                CGROUP2_SUPER_MAGIC};
 
 std::string textOf(const char* path) {
   auto text = base::readFile(path, kMaxEtcFile);
@@ -133,6 +139,23 @@ std::vector<std::string> lookAtPlace() {
         "and not numbered cannot be reached");
   lookAtNames(sentences);
   return sentences;
+}
+
+std::string whyNoWorkspace(const std::string& path) {
+  std::error_code failure;
+  const std::string real = std::filesystem::canonical(path, failure).string();
+  if (failure) return {};  // that it is not there is told elsewhere
+  if (real == "/") return path + " is the root of this place; name a folder below it";
+  for (const std::string folder : {"/proc", "/sys", "/dev"})
+    if (real == folder || real.starts_with(folder + "/"))
+      return path + " lies in " + folder + ", which keeps no files; name another folder";
+  struct statfs system {};
+  if (::statfs(path.c_str(), &system) != 0) return {};
+  for (const auto kernels : kKernelFileSystems)
+    if (static_cast<unsigned long>(system.f_type) == kernels)
+      return path +
+             " lies in a file system of the kernel, which keeps no files; name another folder";
+  return {};
 }
 
 std::string lookAtWorkspace(const std::string& path, const job::User& user) {

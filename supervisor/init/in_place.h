@@ -25,6 +25,11 @@ base::Result<std::string> findHome(const job::User& user, const std::string& run
 /// added to /etc/hosts where that can be written).
 std::vector<std::string> lookAtPlace();
 
+/// Why this folder can be no workspace in place; empty when it can. A workspace is written,
+/// searched and kept: the kernel's own file systems (/proc, /sys, /dev and below, or mounted
+/// elsewhere) hold no files, and the root holds everything. Links are followed.
+std::string whyNoWorkspace(const std::string& path);
+
 /// What keeps the agent from writing its workspace, by owner, mode and mount; empty when nothing.
 std::string lookAtWorkspace(const std::string& path, const job::User& user);
 

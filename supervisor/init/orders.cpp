@@ -64,6 +64,9 @@ Orders readOrders(const std::string& job_file, const job::Overrides& overrides, 
   if (reading.faults.empty()) {
     append(orders.faults, job::checkFiles(reading));
     append(orders.warnings, job::warnAboutFiles(reading));
+    const std::string& workspace = reading.job.agent.workspace;
+    if (const auto why = overrides.in_place ? whyNoWorkspace(workspace) : ""; !why.empty())
+      orders.faults.push_back({reading.placeOf("agent.workspace"), "agent.workspace: " + why});
     if (reader == Reader::Called) append(orders.faults, job::checkHandedOver(reading));
     append(orders.faults, checkGrants(reading));
     auto executable = job::resolveExecutable(reading.job);

@@ -52,6 +52,15 @@ def test_a_job_runs_in_place(place):
     assert ran.report["run"]["mechanism"] == "netns"
 
 
+@pytest.mark.parametrize("workspace", ["/proc/1", "/sys/fs", "/dev/shm", "/", "/proc/self/root"])
+def test_a_workspace_that_keeps_no_files_is_refused(place, workspace):
+    job = place.job(agent={"command": ["/bin/true"], "workspace": workspace}, policy=DEGRADED)
+    ran = end(place, begin(place, job))
+    assert ran.code == 14, ran.explain()
+    assert "job.yaml:" in ran.stderr and f"agent.workspace: {workspace} " in ran.stderr, ran.stderr
+    assert not place.runs()
+
+
 def test_a_spool_below_a_folder_that_the_agent_can_write_is_refused(place):
     """It could put a link to root's files in the place of its own output."""
     folder = place.folder / "agents"
