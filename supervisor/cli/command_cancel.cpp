@@ -39,6 +39,7 @@ int cancel(const Options& options) {
   const std::string by = "uid " + std::to_string(::geteuid());
   auto answer = ask(*run, {{"cancel", {{"by", by}}}});
   if (!answer) return failed(answer.error());
+  if (auto ends = checkCancelling(*answer); !ends) return failed(ends.error());
   const std::string run_id = std::filesystem::path(run->run_dir).filename().string();
   if (options.as_json)
     std::printf("%s\n",
@@ -50,6 +51,14 @@ int cancel(const Options& options) {
 }
 
 }  // namespace
+
+base::Status checkCancelling(const json::object& answer) {
+  const auto* cancelling = answer.if_contains("cancelling");
+  if (cancelling != nullptr && cancelling->is_bool() && cancelling->get_bool()) return {};
+  return Error{Kind::Peer,
+               "the run's answer does not say that it ends; `warder status` tells how it stands",
+               0};
+}
 
 void addCancelCommand(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<Options>();

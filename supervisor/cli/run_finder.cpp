@@ -99,6 +99,16 @@ Result<LivingRun> findLivingRun() {
   return Error{Kind::NotFound, "no run goes on here; looked in " + joined(spools), 0};
 }
 
+Result<json::object> unlessRefused(json::object answer) {
+  const auto* refused = answer.if_contains("refused");
+  if (refused == nullptr) return answer;
+  const auto* words =
+      refused->is_object() ? refused->get_object().if_contains("sentence") : nullptr;
+  if (words == nullptr || !words->is_string() || words->get_string().empty())
+    return Error{Kind::Peer, "the run refused without saying why", 0};
+  return Error{Kind::Denied, "the run refused: " + std::string(words->get_string()), 0};
+}
+
 Result<json::object> ask(const LivingRun& run, const json::object& question) {
   if (!base::sendMessage(run.door.get(), question))
     return Error{Kind::Denied,
@@ -114,9 +124,7 @@ Result<json::object> ask(const LivingRun& run, const json::object& question) {
                  "the run does not answer this user: root and its owner may ask, and no process of "
                  "the agent",
                  0};
-  if (const auto* refused = (*answer)->body.if_contains("refused"))
-    return Error{Kind::Denied, "the run refused: " + json::serialize(*refused), 0};
-  return std::move((*answer)->body);
+  return unlessRefused(std::move((*answer)->body));
 }
 
 }  // namespace warder::cli

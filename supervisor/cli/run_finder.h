@@ -31,6 +31,10 @@ base::Result<LivingRun> findLivingRun();
 /// may not ask.
 base::Result<LivingRun> connectTo(const std::string& run_dir);
 
+/// The answer, or its refusal as the error it is. Errors: Denied with the run's own sentence;
+/// Peer for a refusal that says nothing. Pure.
+base::Result<base::json::object> unlessRefused(base::json::object answer);
+
 /// One question and its answer. Errors: Timeout after five seconds; Denied when the run cut the
 /// connection, as it does for everybody but root and its owner, or refused.
 base::Result<base::json::object> ask(const LivingRun& run, const base::json::object& question);

@@ -10,6 +10,7 @@ namespace warder::cli {
 namespace {
 
 constexpr std::size_t kNameWidth = 10;
+constexpr double kReadableUsd = 1e9;
 
 std::string withOneDigit(double number, const char* unit) {
   char text[48];
@@ -64,7 +65,9 @@ std::string shortTime(std::int64_t elapsed_ms) {
 
 std::string money(double usd) {
   char text[48];
-  std::snprintf(text, sizeof text, "$%.4f", usd);
+  // No run costs that much: a number that nobody can read says so in its form.
+  const bool readable = usd > -kReadableUsd && usd < kReadableUsd;
+  std::snprintf(text, sizeof text, readable ? "$%.4f" : "$%.3g", usd);
   return text;
 }
 

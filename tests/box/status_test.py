@@ -136,6 +136,18 @@ def test_cancel_asks_the_run_by_name(person):
     assert asked == [{"cancel": {"by": f"uid {person.uid}"}}] * 2
 
 
+@pytest.mark.parametrize("answer, words", [
+    (b'{"refused":{"sentence":"not now"}}', "the run refused: not now"),
+    (b'{"refused":{"other":1}}', "the run refused without saying why"),
+    (b'{"cancelling":"yes"}', "does not say that it ends"),
+    (b'{"status":{}}', "does not say that it ends")], ids=["refused", "odd refusal", "odd answer", "other"])
+def test_cancel_believes_one_answer_alone(person, answer, words):
+    with door(person, lambda question: answer) as run_dir:
+        done = person.warder("cancel", run_dir)
+        assert done.returncode == 1 and words in done.stderr, done.stderr
+        assert done.stdout == "" and "{" not in done.stderr, done.stdout + done.stderr
+
+
 def test_cancel_without_a_run_is_three(person):
     ended = person.run_shell("true")
     for words in ([], [ended.run_dir], [person.folder / "nowhere"]):

@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 
+#include <limits>
+
 namespace warder::cli {
 namespace {
 
@@ -26,6 +28,15 @@ TEST(StatusView, NumbersAreShortOnBothSidesOfEachUnit) {
   EXPECT_EQ(shortTime(3'599'999), "59m59s");
   EXPECT_EQ(shortTime(3'600'000), "1h00m");
   EXPECT_EQ(money(0.12345), "$0.1235");
+}
+
+TEST(StatusView, ACostThatCannotBeIsShortToo) {
+  EXPECT_EQ(money(999'999'999), "$999999999.0000");
+  EXPECT_EQ(money(1e9), "$1e+09");
+  EXPECT_EQ(money(1e308), "$1e+308");
+  EXPECT_EQ(money(-1e308), "$-1e+308");
+  EXPECT_EQ(money(std::numeric_limits<double>::infinity()), "$inf");
+  EXPECT_EQ(money(std::numeric_limits<double>::quiet_NaN()), "$nan");
 }
 
 TEST(StatusView, PercentNeedsALimit) {
