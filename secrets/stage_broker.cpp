@@ -44,6 +44,14 @@ Status openDoors(Broker& broker, const std::vector<Grant>& grants) {
   return {};
 }
 
+/// A door that is not served refuses; open and unserved it would let the agent wait.
+void closeUnserved(const BrokerConfig& config) {
+  for (const Grant& grant : config.grants) base::UniqueFd(grant.unix_fd).reset();
+  const DoorFds& doors = config.doors;
+  for (const auto* numbers : {&doors.transparent, &doors.proxy, &doors.dns_udp, &doors.dns_tcp})
+    for (const int number : *numbers) base::UniqueFd(number).reset();
+}
+
 /// init says nothing on the control socket; that it became readable means that init is gone.
 void stopWithInit(asio::io_context& context, asio::posix::stream_descriptor& control) {
   control.async_wait(asio::posix::stream_descriptor::wait_read,
@@ -85,6 +93,7 @@ int serve(int control) {
   Broker broker(context.get_executor(), {std::move(config->policy), BrokerLimits{}, emit});
   if (auto opened = openDoors(broker, config->grants); !opened)
     return failed("secrets", opened.error());
+  closeUnserved(*config);
   if (auto confined = confineBroker(); !confined) return failed("confine", confined.error());
   asio::posix::stream_descriptor descriptor(context, control);
   stopWithInit(context, descriptor);

@@ -85,6 +85,7 @@ void Supervisor::agentEnded(const watch::Ended& ended) {
 void Supervisor::endLeftovers() {
   phase_ = Phase::Leftovers;
   pending_broker_.reset();  // its control socket closes, and it ends
+  if (pending_network_) pending_network_->control.reset();  // likewise, where nobody asked for it
   terminated_ += signalDescendants(SIGTERM, ownStages());
   const auto grace = budget_.forLeftovers(job_.limits.grace, std::chrono::steady_clock::now());
   after(grace, [this] {

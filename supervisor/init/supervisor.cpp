@@ -249,7 +249,12 @@ Supervisor::Service Supervisor::adopt(launch::StartedStage stage, Handler handle
 }
 
 std::vector<pid_t> Supervisor::ownStages() const {
-  return {scribe_.pid, broker_.pid, courier_.pid, harvest_, program_ ? program_->stage() : -1};
+  return {scribe_.pid,
+          broker_.pid,
+          courier_.pid,
+          harvest_,
+          program_ ? program_->stage() : -1,
+          pending_network_ ? pending_network_->pid : -1};
 }
 
 void Supervisor::after(std::chrono::milliseconds delay, std::function<void()> action) {

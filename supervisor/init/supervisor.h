@@ -27,6 +27,7 @@
 #include "supervisor/launch/agent_network.h"
 #include "supervisor/launch/planner.h"
 #include "supervisor/launch/spawner.h"
+#include "supervisor/launch/unix_doors.h"
 #include "supervisor/report/fold.h"
 #include "supervisor/watch/reaper.h"
 
@@ -73,16 +74,21 @@ class Supervisor {
   void recordStart();
   void startCourier();
   void buildBox();
-  std::vector<std::uint16_t> doorPorts() const;
-  void startNetwork();
-  void makeNetworkAndBroker();
-  base::Status makeNetwork();
-  base::Status startBroker();
-  base::Status awaitBroker();
   base::Status preparePlace();
   base::Status openCgroups();
   base::Status makeRoot();
   void setupFailed(const std::string& step, const base::Error& error);
+
+  // ways_out.cpp
+  void startNetwork();
+  void makeNetworkAndBroker();
+  base::Status makeNetwork();
+  void warnAboutNetwork();
+  base::json::object describeNetwork() const;
+  void closeDoors();
+  base::Status makeUnixDoors();
+  base::Status startBroker();
+  base::Status awaitBroker();
 
   // workload.cpp
   void startBaseline();
@@ -143,6 +149,7 @@ class Supervisor {
   std::unique_ptr<StageLink> harvest_link_;
   std::optional<launch::StartedStage> pending_scribe_, pending_network_, pending_broker_;
   launch::AgentNetwork network_;
+  launch::UnixDoors unix_doors_;
   launch::BoxFacts facts_;
   std::unique_ptr<MemoryWatch> memory_;
   std::unique_ptr<ProgramWatch> program_;

@@ -17,9 +17,11 @@ std::set<std::string> doorVariables(const JobSpec& job) {
     }
     names.insert(upper + "_BASE_URL");
     names.insert(upper + "_API_KEY");
+    names.insert(upper + "_SOCKET");
   }
   if (!job.agent.base_url_env.empty()) names.insert(job.agent.base_url_env);
   if (!job.agent.key_env.empty()) names.insert(job.agent.key_env);
+  if (!job.agent.unix_socket_env.empty()) names.insert(job.agent.unix_socket_env);
   return names;
 }
 

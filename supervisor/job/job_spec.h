@@ -84,6 +84,7 @@ struct AgentSpec {
   std::string secret;        // name of the secret whose door this agent is pointed at; may be empty
   std::string base_url_env;  // variable that takes the door's URL
   std::string key_env;       // variable that takes the placeholder
+  std::string unix_socket_env;  // variable that takes the path of the door's Unix socket
   std::vector<SeedFile> seeds;  // keys that are missing are added, nothing is overwritten
 };
 

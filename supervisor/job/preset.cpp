@@ -103,6 +103,7 @@ Preset readFields(YamlFields& fields, YamlFaults& faults) {
   preset.secret = fields.text("secret").value_or("");
   readVariable(fields, "base_url_env", faults, preset.base_url_env);
   readVariable(fields, "key_env", faults, preset.key_env);
+  readVariable(fields, "unix_socket_env", faults, preset.unix_socket_env);
   if (const YamlNode* env = fields.find("env")) preset.env = readEnvironment(*env, "env", faults);
   preset.refuses_root = fields.boolean("refuses_root").value_or(false);
   preset.stop_signal = readChoice<int>(fields, "stop_signal", faults,
@@ -120,8 +121,11 @@ Preset readFields(YamlFields& fields, YamlFaults& faults) {
   preset.seeds = readSeeds(fields, faults);
   preset.policy = fields.text("policy").value_or("");
   fields.finish();
-  if (preset.secret.empty() && (!preset.base_url_env.empty() || !preset.key_env.empty())) {
-    faults.add(fields.node(), "base_url_env and key_env need secret: which one they point at");
+  const bool points =
+      !preset.base_url_env.empty() || !preset.key_env.empty() || !preset.unix_socket_env.empty();
+  if (preset.secret.empty() && points) {
+    faults.add(fields.node(),
+               "base_url_env, key_env and unix_socket_env need secret: which one they point at");
   }
   return preset;
 }

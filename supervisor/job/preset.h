@@ -23,6 +23,7 @@ struct Preset {
   std::string secret;  // the job's secret whose door the agent is pointed at; may be empty
   std::string base_url_env;
   std::string key_env;
+  std::string unix_socket_env;
   std::map<std::string, std::string> env;
   bool refuses_root = false;
   int stop_signal = 15;

@@ -136,6 +136,7 @@ void applyPreset(Draft& draft, const std::optional<std::string>& executable) {
   agent.secret = preset.secret;
   agent.base_url_env = preset.base_url_env;
   agent.key_env = preset.key_env;
+  agent.unix_socket_env = preset.unix_socket_env;
   agent.seeds = preset.seeds;
   std::map<std::string, std::string> env = preset.env;
   for (const auto& [name, value] : agent.env) env[name] = value;

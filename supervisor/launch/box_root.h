@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "supervisor/base/result.h"
+#include "supervisor/launch/unix_doors.h"
 
 namespace warder::launch {
 
@@ -26,6 +27,8 @@ struct BoxRoot {
   gid_t owner_gid = 1000;
   bool can_map_owner = false;  // show a workspace of another owner as the agent's (idmapped mount)
   std::string host_name;
+  const UnixDoors* doors = nullptr;  // shown at kDoorFolder
+  bool name_server = false;          // the broker answers questions for names
 };
 
 /// Where the harvest stage finds its own folder; for the agent it is empty.
@@ -34,6 +37,9 @@ inline constexpr const char* kPrivateInBox = "/run/warder";
 /// Builds the root at `mount_point` in this mount namespace. Needs Linux 5.12 (mount_setattr).
 /// Errors name the path. Source: mount_setattr(2), open_tree and move_mount (Linux 5.2).
 base::Status buildBoxRoot(const BoxRoot& box);
+
+/// The box's /etc/resolv.conf (pure). One server, by version 4, which every network has.
+std::string resolverText(bool name_server);
 
 /// Lines for the box's /etc/passwd and /etc/group (pure; BC-041).
 std::string passwdText(uid_t uid, gid_t gid);

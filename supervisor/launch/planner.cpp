@@ -39,7 +39,9 @@ std::map<std::string, std::string> environmentOf(const job::JobSpec& job, const 
   for (const auto& door : facts.doors) {
     variables[variableName(door.secret) + "_BASE_URL"] = door.url;
     variables[variableName(door.secret) + "_API_KEY"] = door.placeholder;
+    if (!door.socket.empty()) variables[variableName(door.secret) + "_SOCKET"] = door.socket;
     if (door.secret != job.agent.secret) continue;
+    if (!job.agent.unix_socket_env.empty()) variables[job.agent.unix_socket_env] = door.socket;
     if (!job.agent.base_url_env.empty()) variables[job.agent.base_url_env] = door.url;
     if (!job.agent.key_env.empty()) variables[job.agent.key_env] = door.placeholder;
   }

@@ -14,6 +14,7 @@ struct Door {
   std::string secret;       // the job's name for it
   std::string url;          // "http://127.0.0.1:7411"
   std::string placeholder;  // what the agent holds instead of the key
+  std::string socket{};     // path of the Unix socket that is the same door; empty: none
 };
 
 struct BoxFacts {
@@ -27,9 +28,9 @@ struct BoxFacts {
   std::vector<Door> doors;
 };
 
-/// argv, environment and identity of the agent. Every secret NAME is told as NAME_BASE_URL and
-/// NAME_API_KEY in upper case, and under the preset's own variable names; the job's `env` comes
-/// last. Descriptors are left for the caller.
+/// argv, environment and identity of the agent. Every secret NAME is told as NAME_BASE_URL,
+/// NAME_API_KEY and NAME_SOCKET in upper case, and under the preset's own variable names; the job's
+/// `env` comes last. Descriptors are left for the caller.
 ExecPlan planAgent(const job::JobSpec& job, const BoxFacts& facts);
 
 /// The harvest stage: the agent's identity and root, no environment, a folder of its own.

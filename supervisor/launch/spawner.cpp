@@ -18,13 +18,11 @@ using base::UniqueFd;
 
 namespace {
 
-// Descriptors are first copied above this number, so that moving them to 3, 4, 5 … never hits one
-// that is still to be moved.
-constexpr int kStagingFd = 64;
-
 class SpawnActions {
  public:
-  SpawnActions() {
+  /// Descriptors are first copied to `staging` or higher, above all numbers that they are moved to,
+  /// so that moving one never hits another that is still to be moved.
+  explicit SpawnActions(int staging) : staging_(staging) {
     ::posix_spawn_file_actions_init(&actions_);
     ::posix_spawnattr_init(&attributes_);
   }
@@ -36,7 +34,7 @@ class SpawnActions {
   }
 
   base::Status give(int source, int target) {
-    auto copy = base::duplicate(source, kStagingFd);
+    auto copy = base::duplicate(source, staging_);
     if (!copy) return copy.error();
     ::posix_spawn_file_actions_adddup2(&actions_, copy->get(), target);
     staged_.push_back(std::move(*copy));
@@ -70,6 +68,7 @@ class SpawnActions {
  private:
   posix_spawn_file_actions_t actions_;
   posix_spawnattr_t attributes_;
+  int staging_;
   std::vector<UniqueFd> staged_;
 };
 
@@ -81,7 +80,7 @@ Result<StartedStage> startStage(const StageStart& start) {
   auto control = base::makeMessagePair();
   if (!control) return control.error();
 
-  SpawnActions actions;
+  SpawnActions actions(base::kFirstExtraFd + static_cast<int>(start.extra_fds.size()));
   std::vector<std::pair<int, int>> gifts = {{STDERR_FILENO, STDOUT_FILENO},
                                             {config->get(), base::kConfigFd},
                                             {control->theirs.get(), base::kControlFd}};

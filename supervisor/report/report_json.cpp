@@ -30,7 +30,8 @@ json::object pick(const json::object& from, std::initializer_list<const char*> k
 json::object runOf(const Witnesses& seen) {
   json::object run = pick(seen.start, {"run_id", "attempt", "warder", "job", "policy", "limits",
                                        "memory", "walls_missing"});
-  if (!seen.mechanism.empty()) run["mechanism"] = seen.mechanism;
+  for (const auto& field : pick(seen.network, {"mechanism", "capture", "ipv6"}))
+    run[field.key()] = field.value();
   return bounded(run).as_object();
 }
 

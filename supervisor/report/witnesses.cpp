@@ -157,7 +157,7 @@ using Handler = std::function<void(Witnesses&, Data)>;
 const std::map<std::string, Handler, std::less<>>& handlers() {
   static const std::map<std::string, Handler, std::less<>> table = {
       {"run.started", [](Witnesses& seen, Data data) { seen.start = data; }},
-      {"box.ready", [](Witnesses& seen, Data data) { seen.mechanism = textOf(data, "mechanism"); }},
+      {"box.ready", [](Witnesses& seen, Data data) { seen.network = data; }},
       {"preflight.warning", onWarning},
       {"disk.full", onWarning},
       {"setup.failed", onSetupFailed},

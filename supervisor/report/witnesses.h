@@ -46,7 +46,7 @@ struct Stream {
 struct Witnesses {
   json::object start;  // data of run.started
   std::map<std::string, std::string> times;
-  std::string mechanism;
+  json::object network;  // data of box.ready
   json::object setup_failed;
   Cause cause = Cause::None;
   json::object cause_data;

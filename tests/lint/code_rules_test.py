@@ -18,7 +18,9 @@ MAY_MAKE = {
     "supervisor/base/local_socket.cpp",     # sockets with a path
     "supervisor/boot/dhcp_client.cpp",      # a socket that is bound to one interface
     "supervisor/boot/network.cpp",          # a socket that only names interfaces to the kernel
-    "supervisor/launch/agent_network.cpp",  # sockets of another network namespace
+    "supervisor/launch/listeners.cpp",      # sockets of another network namespace
+    "supervisor/launch/lo_network.cpp",     # sockets that only speak of it to the kernel
+    "supervisor/launch/unix_doors.cpp",     # sockets with a path in the box
     "supervisor/launch/stage_exec.cpp",     # standard streams of the agent
     "supervisor/watch/signals.cpp",
 }

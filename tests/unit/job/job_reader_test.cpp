@@ -273,7 +273,7 @@ TEST(JobReader, APresetFileOfOnesOwnIsReadAndItsFaultsNameIt) {
 }
 
 TEST(JobReader, WhatTheBrokerSetsCannotBeSetByTheJob) {
-  for (const char* name : {"ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY"}) {
+  for (const char* name : {"ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY", "ANTHROPIC_SOCKET"}) {
     const std::string text = std::string(kClaude) + "";
     const std::string with_env = std::string(kClaude).replace(
         std::string(kClaude).find("  workspace"), 0, std::string("  env: {") + name + ": x}\n");

@@ -84,6 +84,14 @@ TEST(Preset, SeedsAreFilesBelowTheHomeFolderWithAnObjectInThem) {
               HasSubstr("unknown key"));
 }
 
+TEST(Preset, MayPointItsAgentAtTheUnixSocketOfItsDoor) {
+  const std::string rest = "unix_socket_env: ANTHROPIC_UNIX_SOCKET\n";
+  EXPECT_EQ(presetFaults("secret: anthropic\n" + rest), "");
+  EXPECT_THAT(presetFaults(rest), HasSubstr("unix_socket_env need secret"));
+  EXPECT_THAT(presetFaults("secret: a\nunix_socket_env: 1X\n"), HasSubstr("\"1X\" is no name"));
+  EXPECT_EQ(readShippedPreset("claude-code", "").preset.unix_socket_env, "");
+}
+
 TEST(Preset, NumberAndSizeOfSeedsAreTestedOnBothSides) {
   const auto many = [](std::size_t count) {
     std::string list = "seed:\n";

@@ -40,6 +40,20 @@ TEST(Planner, TellsTheDoorUnderTheSecretsNameAndThePresetsOwn) {
   EXPECT_THAT(plan.environment, Contains("AGENT_KEY=placeholder-1"));
 }
 
+TEST(Planner, TellsTheUnixSocketOfADoorAndPointsTheAgentAtItOnlyWhenThePresetSaysSo) {
+  auto job = someJob();
+  auto facts = someFacts();
+  facts.doors[0].socket = "/run/warder-doors/anthropic.sock";
+  auto plan = planAgent(job, facts);
+  EXPECT_THAT(plan.environment, Contains("ANTHROPIC_SOCKET=/run/warder-doors/anthropic.sock"));
+  EXPECT_THAT(plan.environment, Not(Contains(HasSubstr("ANTHROPIC_UNIX_SOCKET="))));
+  job.agent.unix_socket_env = "ANTHROPIC_UNIX_SOCKET";
+  plan = planAgent(job, facts);
+  EXPECT_THAT(plan.environment, Contains("ANTHROPIC_UNIX_SOCKET=/run/warder-doors/anthropic.sock"));
+  EXPECT_THAT(planAgent(someJob(), someFacts()).environment,
+              Not(Contains(HasSubstr("ANTHROPIC_SOCKET="))));
+}
+
 TEST(Planner, GivesASecondSecretItsOwnNamesOnly) {
   auto job = someJob();
   auto facts = someFacts();
@@ -156,6 +170,12 @@ TEST(BoxRoot, WritesAPasswdLineForAnyUid) {
   EXPECT_THAT(passwdText(0, 0), Not(HasSubstr("agent:")));
   EXPECT_THAT(passwdText(65534, 65534), Not(HasSubstr("nobody:")));
   EXPECT_THAT(groupText(0), Not(HasSubstr("agent:")));
+}
+
+TEST(BoxRoot, NamesOneServerWhetherNamesAreResolvedOrRefused) {
+  EXPECT_THAT(resolverText(true), HasSubstr("\nnameserver 127.0.0.1\n"));
+  EXPECT_THAT(resolverText(false), HasSubstr("not resolved in this box"));
+  EXPECT_THAT(resolverText(false), HasSubstr("\nnameserver 127.0.0.1\n"));
 }
 
 TEST(SwappedIds, SwapsTwoAndLeavesAllOthersAsTheyAre) {
