@@ -25,12 +25,11 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Programs and libraries of the machine. On a merged-/usr system most are
-/// links, which are copied as links.
+/// Programs and libraries of the machine. On a merged-/usr system most are links, which are copied
+/// as links.
 constexpr const char* kProgramPaths[] = {"/usr",   "/bin",   "/sbin",  "/lib",
                                          "/lib32", "/lib64", "/libx32"};
-/// What programs need from /etc to start, and nothing that says who this
-/// machine is.
+/// What programs need from /etc to start, and nothing that says who this machine is.
 constexpr const char* kEtcPaths[] = {"/etc/ld.so.cache",
                                      "/etc/ld.so.conf",
                                      "/etc/ld.so.conf.d",
@@ -46,9 +45,9 @@ constexpr const char* kEtcPaths[] = {"/etc/ld.so.cache",
                                      "/etc/java-17-openjdk",
                                      "/etc/python3",
                                      "/etc/perl"};
-/// Parts of /proc that speak of the whole machine: shown read-only, or not at
-/// all. The lists are the ones that container engines agree on (OCI runtime
-/// specification, readonlyPaths, maskedPaths).
+/// Parts of /proc that speak of the whole machine: shown read-only, or not at all. The lists are
+/// the ones that container engines agree on (OCI runtime specification, readonlyPaths,
+/// maskedPaths).
 constexpr const char* kKernelSettings[] = {
     "/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs", "/proc/pressure"};
 constexpr const char* kKernelSecrets[] = {
@@ -64,8 +63,8 @@ class RootBuilder {
   Status build() {
     for (auto step : {&RootBuilder::mountRoot, &RootBuilder::showPrograms, &RootBuilder::writeEtc,
                       &RootBuilder::makeDevices, &RootBuilder::mountProc, &RootBuilder::makeScratch,
-                      &RootBuilder::showReadOnly, &RootBuilder::showWorkspace,
-                      &RootBuilder::showDoors, &RootBuilder::sealRoot})
+                      &RootBuilder::showReadOnly, &RootBuilder::showCertificates,
+                      &RootBuilder::showWorkspace, &RootBuilder::showDoors, &RootBuilder::sealRoot})
       if (auto done = (this->*step)(); !done) return done.error().during("building the box's root");
     return {};
   }
@@ -103,8 +102,7 @@ class RootBuilder {
     return makeFolder(job::kWorkspaceInBox);
   }
 
-  /// Shows one path of the machine at the same place: links as links, the rest
-  /// as a read-only bind.
+  /// Shows one path of the machine at the same place: links as links, the rest as a read-only bind.
   Status show(const std::string& path) {
     std::error_code failure;
     const auto status = fs::symlink_status(path, failure);
@@ -136,8 +134,8 @@ class RootBuilder {
     return {};
   }
 
-  /// After the scratch folders, which would hide a path below /tmp or /var/tmp.
-  /// What lies below /usr is there already.
+  /// After the scratch folders, which would hide a path below /tmp or /var/tmp. What lies below
+  /// /usr is there already.
   Status showReadOnly() {
     for (const auto& path : box_.read_only) {
       if (fs::exists(fs::symlink_status(at(path)))) continue;
@@ -184,8 +182,8 @@ class RootBuilder {
     return {};
   }
 
-  /// A process sees those processes of /proc that it could trace: the agent's
-  /// own. Source: Documentation/filesystems/proc.rst, hidepid.
+  /// A process sees those processes of /proc that it could trace: the agent's own.
+  /// Source: Documentation/filesystems/proc.rst, hidepid.
   Status mountProc() {
     if (::mount("proc", at("/proc").c_str(), "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC,
                 "hidepid=ptraceable") != 0)
@@ -207,8 +205,7 @@ class RootBuilder {
     return {};
   }
 
-  /// One tmpfs for everything the agent may write outside the workspace, so
-  /// that one size binds.
+  /// One tmpfs for everything the agent may write outside the workspace, so that one size binds.
   Status makeScratch() {
     if (auto made = makeFolder("/var/scratch"); !made) return made;
     const std::string options = "mode=0755,size=" + std::to_string(box_.tmp_size);
@@ -231,6 +228,10 @@ class RootBuilder {
     if (::umount2(at("/var/scratch").c_str(), MNT_DETACH) != 0)
       return kernelError("cannot detach /var/scratch");
     return {};
+  }
+
+  Status showCertificates() {
+    return box_.trust ? showTrust(box_.mount_point, *box_.trust) : Status();
   }
 
   Status showWorkspace() {
@@ -271,8 +272,8 @@ Status buildBoxRoot(const BoxRoot& box) {
 }
 
 std::string resolverText(bool name_server) {
-  // Where nobody listens, a question is refused at once; without a server named
-  // here, resolvers would ask this one too.
+  // Where nobody listens, a question is refused at once; without a server named here, resolvers
+  // would ask this one too.
   const char* comment =
       name_server ? "# Names that the policy allows.\n" : "# Names are not resolved in this box.\n";
   return std::string(comment) + "nameserver 127.0.0.1\n";

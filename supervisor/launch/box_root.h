@@ -5,10 +5,12 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "supervisor/base/result.h"
+#include "supervisor/launch/trust_files.h"
 #include "supervisor/launch/unix_doors.h"
 
 namespace warder::launch {
@@ -29,6 +31,7 @@ struct BoxRoot {
   std::string host_name;
   const UnixDoors* doors = nullptr;  // shown at kDoorFolder
   bool name_server = false;          // the broker answers questions for names
+  std::optional<Trust> trust;        // shown instead of the system's certificates
 };
 
 /// Where the harvest stage finds its own folder; for the agent it is empty.

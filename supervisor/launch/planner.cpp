@@ -46,6 +46,8 @@ std::map<std::string, std::string> environmentOf(const job::JobSpec& job, const 
     if (!job.agent.key_env.empty()) variables[job.agent.key_env] = door.placeholder;
   }
   for (const auto& [name, value] : job.agent.env) variables[name] = value;
+  for (const auto& name : facts.trust.unset) variables.erase(name);
+  for (const auto& [name, value] : facts.trust.set) variables[name] = value;
   return variables;
 }
 

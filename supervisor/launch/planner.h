@@ -6,6 +6,7 @@
 
 #include "supervisor/job/job_spec.h"
 #include "supervisor/launch/exec_plan.h"
+#include "supervisor/launch/trust_environment.h"
 
 namespace warder::launch {
 
@@ -26,11 +27,12 @@ struct BoxFacts {
   std::map<std::string, std::string> inherited;  // in place: the container's environment, sifted
   std::string executable;                        // absolute path of argv[0] in the box
   std::vector<Door> doors;
+  TrustEnvironment trust;  // certificates and proxy
 };
 
 /// argv, environment and identity of the agent. Every secret NAME is told as NAME_BASE_URL,
 /// NAME_API_KEY and NAME_SOCKET in upper case, and under the preset's own variable names; the job's
-/// `env` comes last. Descriptors are left for the caller.
+/// `env` comes after them, and `trust`, which knows it, last. Descriptors are left for the caller.
 ExecPlan planAgent(const job::JobSpec& job, const BoxFacts& facts);
 
 /// The harvest stage: the agent's identity and root, no environment, a folder of its own.

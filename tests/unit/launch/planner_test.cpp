@@ -19,7 +19,10 @@ job::JobSpec someJob() {
   job.agent.secret = "anthropic";
   job.agent.base_url_env = "AGENT_URL";
   job.agent.key_env = "AGENT_KEY";
-  job.secrets.push_back({"anthropic", "anthropic", job::FileSource{"/k"}, "", ""});
+  job::SecretSpec secret;
+  secret.name = secret.provider = "anthropic";
+  secret.from = job::FileSource{"/k"};
+  job.secrets.push_back(secret);
   return job;
 }
 
@@ -69,6 +72,20 @@ TEST(Planner, LetsTheJobsEnvironmentWin) {
   const auto plan = planAgent(job, someFacts());
   EXPECT_THAT(plan.environment, Contains("LANG=de_DE.UTF-8"));
   EXPECT_THAT(plan.environment, Not(Contains("LANG=C.UTF-8")));
+}
+
+TEST(Planner, GivesTheRunsTrustTheLastWordOverWhatIsInheritedAndAddedTo) {  // BC-004
+  auto job = someJob();
+  auto facts = someFacts();
+  facts.inherited = {{"HTTPS_PROXY", "http://corp:3128"}, {"SSL_CERT_FILE", "/old.pem"}};
+  job.agent.env["JAVA_TOOL_OPTIONS"] = "-Xmx1g";
+  facts.trust.unset = {"HTTPS_PROXY"};
+  facts.trust.set = {{"SSL_CERT_FILE", "/run/trust/bundle.pem"},
+                     {"JAVA_TOOL_OPTIONS", "-Xmx1g -Dmore"}};
+  const auto plan = planAgent(job, facts);
+  EXPECT_THAT(plan.environment, Contains("SSL_CERT_FILE=/run/trust/bundle.pem"));
+  EXPECT_THAT(plan.environment, Contains("JAVA_TOOL_OPTIONS=-Xmx1g -Dmore"));
+  EXPECT_THAT(plan.environment, Not(Contains(HasSubstr("HTTPS_PROXY"))));
 }
 
 // BC-041: USER and LOGNAME are set whatever the uid.
