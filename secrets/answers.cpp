@@ -18,6 +18,8 @@ std::string_view reasonOf(int status) {
       return "Not Found";
     case 417:
       return "Expectation Failed";
+    case 421:
+      return "Misdirected Request";
     case 426:
       return "Upgrade Required";
     case 431:
@@ -42,6 +44,8 @@ std::string errorAnswer(const Refusal& refusal, AnswerShape shape) {
   std::string text = "HTTP/1.1 " + std::to_string(refusal.status) + " ";
   text += reasonOf(refusal.status);
   text += "\r\nContent-Type: application/json\r\nContent-Length: " + std::to_string(body.size());
+  // Tells a person whose answer this is, and a program why.
+  text += "\r\nX-Warder-Error: " + refusal.why;
   if (!refusal.retry) text += "\r\nX-Should-Retry: false";
   // RFC 9110 section 15.5.22 asks a 426 to name what it would have spoken.
   if (refusal.status == 426) text += "\r\nUpgrade: HTTP/1.1";
@@ -64,6 +68,13 @@ ClientFraming clientFraming(const http::ResponseHead& answer, const http::Reques
   return result;
 }
 
+std::string switchingHead(const http::ResponseHead& answer) {
+  std::string text = "HTTP/1.1 101 " + answer.reason + "\r\n";
+  for (const http::HeaderField& field : answer.fields)
+    text += field.name + ": " + field.value + "\r\n";
+  return text + "\r\n";
+}
+
 std::string clientHead(const http::ResponseHead& answer, const ClientFraming& framing) {
   std::string text = "HTTP/1.1 " + std::to_string(answer.status) + " " + answer.reason + "\r\n";
   for (const http::HeaderField& field : forwardedFields(answer.fields))
@@ -83,6 +94,7 @@ std::string clientHead(const http::ResponseHead& answer, const ClientFraming& fr
 Refusal badRequest(const http::HeadFault& fault) {
   Refusal refusal;
   refusal.status = fault.status;
+  refusal.why = "bad_request";
   refusal.error_type = "invalid_request_error";
   refusal.sentence = "Warder's broker refused the request as it is written: " + fault.sentence;
   return refusal;
@@ -91,8 +103,9 @@ Refusal badRequest(const http::HeadFault& fault) {
 Refusal upstreamFailed(std::string_view why, const std::string& sentence) {
   Refusal refusal;
   refusal.status = why == "timeout" ? 504 : 502;
+  refusal.why = "upstream_" + std::string(why);
   refusal.error_type = "api_error";
-  refusal.sentence = "Warder's broker got no usable answer from the provider: " + sentence;
+  refusal.sentence = "Warder's broker got no usable answer: " + sentence;
   // A name that is not there, a wrong certificate or a forbidden address stays so for the moment.
   refusal.retry = why != "tls" && why != "address_denied";
   return refusal;

@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
-#include "secrets/authorize.h"
 #include "secrets/http/head.h"
+#include "secrets/outgoing.h"
 
 namespace warder::secrets {
 
@@ -25,6 +25,9 @@ struct ClientFraming {
   bool close = false;  // the connection ends with this answer
 };
 ClientFraming clientFraming(const http::ResponseHead& answer, const http::RequestHead& request);
+
+/// The head of a 101 that the agent asked for, up to the blank line.
+std::string switchingHead(const http::ResponseHead& answer);
 
 /// Status line and headers as the upstream sent them, with our framing, up to the blank line.
 std::string clientHead(const http::ResponseHead& answer, const ClientFraming& framing);

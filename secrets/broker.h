@@ -2,8 +2,9 @@
 #pragma once
 #include <boost/asio/any_io_executor.hpp>
 #include <memory>
+#include <string>
 
-#include "secrets/door.h"
+#include "secrets/shared.h"
 #include "supervisor/base/fd.h"
 
 namespace warder::secrets {
@@ -14,6 +15,8 @@ class Broker {
     policies::Policy policy;
     BrokerLimits limits;
     base::Emit emit;  // is given no event that holds a secret (event_gate.h)
+    std::string run_id{};
+    bool shared_network = false;
   };
 
   Broker(boost::asio::any_io_executor executor, Options options);
@@ -21,10 +24,15 @@ class Broker {
   Broker& operator=(const Broker&) = delete;
   ~Broker();
 
-  /// Serves a grant on sockets that listen already; takes the descriptors that the grant names.
+  /// Lends a secret, at the grant's own doors if it has some (sockets that listen already) and at
+  /// all doors where the agent names hosts; takes the descriptors that the grant names.
   /// Errors: Config for an unknown provider or a secret that is no key of it; Kernel.
-  base::Status addDoor(Grant grant, vault::SecretBytes secret);
-  /// Emits what is kept back of a flood of refusals, at the end.
+  base::Status addGrant(Grant grant, vault::SecretBytes secret);
+  /// Serves the doors that belong to no grant; takes the descriptors. Errors: Kernel, Internal.
+  base::Status openDoors(const DoorFds& doors);
+  /// The certificate of the run's authority; empty before openDoors.
+  std::string authorityPem() const;
+  /// Emits what is kept back of a flood of refusals, and the name server's counts, at the end.
   void tellKept();
 
  private:

@@ -109,13 +109,17 @@ std::optional<http::CredentialKind> injectFromJson(const json::value& value) {
 json::object toJson(const BrokerConfig& config) {
   json::array grants;
   for (const Grant& grant : config.grants) grants.push_back(toJson(grant));
-  return {{"grants", std::move(grants)},
+  return {{"run_id", config.run_id},
+          {"shared_network", config.shared_network},
+          {"grants", std::move(grants)},
           {"doors", toJson(config.doors)},
           {"policy", policies::toJson(config.policy)}};
 }
 
 BrokerConfig brokerConfigFromJson(const json::object& object) {
   BrokerConfig config;
+  config.run_id = text(object, "run_id");
+  config.shared_network = object.at("shared_network").as_bool();
   for (const auto& grant : object.at("grants").as_array())
     config.grants.push_back(grantFromJson(grant.as_object()));
   config.doors = doorsFromJson(object.at("doors").as_object());

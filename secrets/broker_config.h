@@ -50,6 +50,10 @@ struct DoorFds {
 };
 
 struct BrokerConfig {
+  std::string run_id;
+  /// Others than the agent reach the doors (mechanism `advisory`): who shows no placeholder is lent
+  /// nothing.
+  bool shared_network = false;
   std::vector<Grant> grants;
   DoorFds doors;
   policies::Policy policy;

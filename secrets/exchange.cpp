@@ -1,7 +1,10 @@
 #include "secrets/exchange.h"
 
+#include <array>
 #include <boost/asio/experimental/awaitable_operators.hpp>
 
+#include "secrets/read_more.h"
+#include "secrets/tunnel.h"
 #include "supervisor/net/dial.h"
 
 namespace warder::secrets {
@@ -11,108 +14,199 @@ using namespace asio::experimental::awaitable_operators;
 
 namespace {
 
-std::int64_t millisecondsBetween(std::chrono::steady_clock::time_point from,
-                                 std::chrono::steady_clock::time_point to) {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(to - from).count();
-}
+constexpr std::string_view kContentHash = "x-amz-content-sha256";
 
 }  // namespace
 
-Exchange::Exchange(const Door& door, ClientSide& client, const http::RequestHead& head,
-                   const http::Target& target)
-    : door_(door),
+Exchange::Exchange(Shared& shared, ClientSide& client, const Asked& asked, const Verdict& verdict)
+    : shared_(shared),
       client_(client),
-      head_(head),
-      target_(target),
-      request_body_(head.framing),
-      request_model_([gate = &door.gate](std::string& text) { gate->clean(text); }) {}
+      asked_(asked),
+      verdict_(verdict),
+      pool_key_(UpstreamPool::keyOf(verdict.lease ? verdict.lease->grant->name : "", asked.to)),
+      credential_(verdict.lease ? verdict.lease->credential : nullptr),
+      request_body_(asked.head.framing),
+      request_model_([&gate = shared.gate](std::string& text) { gate.clean(text); }) {
+  if (credential_ && credential_->signs() &&
+      http::findField(asked.head.fields, kContentHash) == nullptr)
+    body_digest_.emplace();
+}
 
-asio::awaitable<ExchangeEnd> Exchange::run(const models::Route* route) {
-  route_ = route;
-  const Upstream& to = door_.grant.upstream;
-  net::Endpoint endpoint{to.tls, to.host, to.port, to.ca_file};
-  net::DialRules rules;
-  rules.private_addresses = policies::namesHost(door_.policy, to.host, to.port);
-  rules.timeout = door_.limits.dial;
-  net::Dialled dialled = co_await net::dial(std::move(endpoint), rules);
-  if (!dialled) {
-    failUpstream(std::string(net::nameOf(dialled.error().why)), dialled.error().sentence);
-    discardBuffered();
-    co_return conclude();
+asio::awaitable<ExchangeEnd> Exchange::run() {
+  pull();
+  bool going = request_fault_.empty();
+  if (going && body_digest_) going = co_await collectForSigning();
+  for (bool fresh = false; going; fresh = true) {
+    const bool connected = co_await connect(fresh);
+    if (!connected) break;
+    // Until the answer is over, the agent may be silent as long as it likes.
+    client_.connection->setIdleLimit(std::chrono::milliseconds(0));
+    const bool sent = co_await sendHead();
+    if (sent) co_await (download() || upload());
+    if (!mayReplay()) break;
+    prepareReplay();
   }
-  upstream_ = std::move(*dialled);
-  upstream_->setIdleLimit(door_.limits.upstream_idle);
-  // Until the answer is over, the agent may be silent as long as it likes.
-  client_.connection->setIdleLimit(std::chrono::milliseconds(0));
-  const bool sent = co_await sendHead();
-  if (sent) co_await (download() || upload());
-  upstream_->close();
+  if (switched_) co_await relayUpgraded();
+  settleUpstream();
   co_return conclude();
 }
 
+asio::awaitable<bool> Exchange::connect(bool fresh) {
+  if (!fresh) upstream_ = shared_.pool.take(pool_key_, Clock::now());
+  reused_ = upstream_ != nullptr;
+  if (!reused_) {
+    const Upstream& to = asked_.to;
+    net::Endpoint endpoint{to.tls, to.host, to.port, to.ca_file};
+    net::DialRules rules;
+    rules.private_addresses = policies::namesHost(shared_.rules.policy, to.host, to.port);
+    rules.timeout = shared_.limits.dial;
+    net::Dialled dialled = co_await net::dial(std::move(endpoint), rules);
+    if (!dialled) {
+      failUpstream(std::string(net::nameOf(dialled.error().why)), dialled.error().sentence);
+      co_return false;
+    }
+    upstream_ = std::move(*dialled);
+  }
+  upstream_->setIdleLimit(shared_.limits.upstream_idle);
+  co_return true;
+}
+
 asio::awaitable<bool> Exchange::sendHead() {
-  const std::string head =
-      upstreamHead({door_.grant, door_.provider, door_.policy, head_, target_});
-  auto failure = co_await upstream_->writeAll(asio::buffer(head));
-  // The secret goes from its locked page into the TLS record, and nowhere else.
-  const std::string_view line = door_.credential.line();
-  if (!failure) failure = co_await upstream_->writeAll(asio::buffer(line));
-  if (failure) {
+  const Outgoing request = outgoing(asked_, verdict_);
+  std::string start = requestLineStart(request);
+  std::string rest = restOfHead(request);
+  std::string_view query;
+  std::string_view lines;
+  vault::WipedBytes signature;
+  if (credential_) {
+    query = credential_->queryPart();
+    lines = credential_->lines();
+    if (!query.empty()) start += request.query.empty() ? "?" : "&";
+    if (credential_->signs() && !sign(request, signature)) co_return false;
+  }
+  // A secret goes from its locked page into the TLS record, and nowhere else.
+  const std::array<std::string_view, 6> parts{start, query, rest, lines, vault::viewOf(signature),
+                                              "\r\n"};
+  upstream_->hold();
+  bool written = true;
+  for (const std::string_view part : parts) {
+    if (part.empty() || !written) continue;
+    const auto failure = co_await upstream_->writeAll(asio::buffer(part));
+    written = !failure;
+  }
+  if (written && !asked_.head.expects_continue) written = co_await sendBody(false);
+  upstream_->release();
+  if (!written) {
     failUpstream("closed", "the connection ended before the request was sent");
     co_return false;
   }
-  if (!head_.expects_continue) co_return true;
+  if (!asked_.head.expects_continue) co_return true;
   const std::string go_on = "HTTP/1.1 100 Continue\r\n\r\n";
   const bool told = co_await writeToClient(asio::buffer(go_on));
   co_return told;
 }
 
+/// A signature covers the body, so the whole of it must be here first, unless the agent's client
+/// says its hash (as AWS's own do, for the signature that we take out).
+asio::awaitable<bool> Exchange::collectForSigning() {
+  while (!request_body_.complete()) {
+    if (unsent_.size() > shared_.limits.signed_body) {
+      request_fault_ = "a request that is to be signed may have a body of at most " +
+                       std::to_string(shared_.limits.signed_body) +
+                       " bytes, or must carry x-amz-content-sha256";
+      co_return false;
+    }
+    const net::ReadResult read = co_await readMore(*client_.connection, client_.inbox);
+    client_gone_ = read.failure || read.bytes == 0;
+    if (client_gone_ || !pull()) co_return false;
+  }
+  co_return true;
+}
+
+bool Exchange::sign(const Outgoing& request, vault::WipedBytes& lines) {
+  const std::string* claimed = http::findField(asked_.head.fields, kContentHash);
+  if (body_digest_ && payload_hash_.empty()) payload_hash_ = body_digest_->hex();
+  const std::string hash = claimed != nullptr ? *claimed : payload_hash_;
+  std::string_view query = request.query;
+  if (query.starts_with('?')) query.remove_prefix(1);
+  const vault::SigningCase what{request.method, request.host, request.path,      query,
+                                request.fields, hash,         std::time(nullptr)};
+  const auto signed_well = credential_->sign(what, lines);
+  if (!signed_well) request_fault_ = signed_well.error().sentence();
+  return bool(signed_well);
+}
+
+/// A server may close an idle connection just when a request is on its way on it. One replay, on a
+/// connection of its own, and only when not a byte was answered.
+bool Exchange::mayReplay() const {
+  return reused_ && replayable_ && !answer_begun_ && !client_gone_ && request_fault_.empty() &&
+         failure_ && failure_->why == "closed" && !asked_.head.expects_continue;
+}
+
+void Exchange::prepareReplay() {
+  upstream_->close();
+  upstream_.reset();
+  failure_.reset();
+  answer_inbox_.clear();
+  scanned_ = 0;
+  body_sent_ = false;
+  unsent_ = sent_ + unsent_;
+  sent_.clear();
+}
+
+/// Back to the pool only when nothing of this request is left in it.
+void Exchange::settleUpstream() {
+  if (!upstream_) return;
+  const bool clean = answer_complete_ && body_sent_ && answer_inbox_.empty() && !failure_ &&
+                     !switched_ && answer_.keep_alive &&
+                     answer_.framing.kind != http::Framing::Kind::UntilClose;
+  if (clean)
+    shared_.pool.give(pool_key_, std::move(upstream_), Clock::now());
+  else
+    upstream_->close();
+}
+
+asio::awaitable<void> Exchange::relayUpgraded() {
+  const std::string early(answer_inbox_.begin(), answer_inbox_.end());
+  answer_inbox_.clear();
+  Relay relay{*client_.connection, *upstream_, std::exchange(client_.inbox, {}), early};
+  co_await relayBothWays(relay);
+  response_bytes_ += relay.bytes_to_client;
+  request_bytes_ += relay.bytes_to_upstream;
+}
+
 /// The first cause counts: once upload() has found the agent at fault, what its cancellation does
 /// to download() says nothing about the upstream.
 void Exchange::failUpstream(std::string why, std::string sentence) {
-  door_.gate.clean(sentence);  // it goes to the agent too
+  shared_.gate.clean(sentence);  // it goes to the agent too
   if (!failure_ && !client_gone_ && request_fault_.empty())
     failure_ = Failure{std::move(why), std::move(sentence)};
 }
 
 /// `when` completes "… ended" or "… said nothing for too long".
 void Exchange::failRead(const net::ReadResult& read, const std::string& when) {
-  const std::string host = authorityOf(door_.grant.upstream);
+  const std::string host = authorityOf(asked_.to);
   if (read.failure == asio::error::timed_out)
     failUpstream("timeout", host + " said nothing for too long " + when);
   else
     failUpstream("closed", host + " ended the connection " + when);
 }
 
-/// A body that has come already need not cost the connection.
-void Exchange::discardBuffered() {
-  std::size_t used = 0;
-  for (;;) {
-    const auto step = request_body_.step(std::string_view(client_.inbox).substr(used));
-    if (step.consumed == 0) break;
-    used += step.consumed;
-  }
-  client_.inbox.erase(0, used);
-}
-
 ExchangeEnd Exchange::conclude() {
   ExchangeEnd end;
-  if (failure_)
-    door_.emit({"broker.upstream_failed",
-                {{"grant", door_.grant.name},
-                 {"host", door_.grant.upstream.host},
-                 {"port", door_.grant.upstream.port},
-                 {"why", failure_->why},
-                 {"sentence", failure_->sentence}}});
-  if (!request_fault_.empty())
-    door_.emit({"broker.bad_request", {{"grant", door_.grant.name}, {"sentence", request_fault_}}});
-  if (upstream_ && (answer_started_ || client_gone_)) emitCall();
+  emitFailures();
+  if (answer_started_ || (answer_begun_ && client_gone_) || (client_gone_ && body_sent_)) {
+    if (lent())
+      emitCall();
+    else
+      emitRequest();
+  }
+  if (switched_) return end;
   if (answer_complete_ && !client_gone_) {
     const bool reusable = request_body_.complete() && !client_framing_.close;
     end.then = reusable ? ExchangeEnd::Then::KeepAlive : ExchangeEnd::Then::Close;
     return end;
   }
-  end.then = ExchangeEnd::Then::Close;
   if (client_gone_) return end;
   if (answer_started_) {
     // Only where the end of the body is the end of the connection could a cut look orderly.
@@ -123,41 +217,8 @@ ExchangeEnd Exchange::conclude() {
   if (!failure_) failure_ = Failure{"closed", "it ended without a reason"};
   end.answer = request_fault_.empty() ? upstreamFailed(failure_->why, failure_->sentence)
                                       : badRequest({400, request_fault_});
-  if (request_body_.complete() && head_.keep_alive) end.then = ExchangeEnd::Then::KeepAlive;
+  if (request_body_.complete() && asked_.head.keep_alive) end.then = ExchangeEnd::Then::KeepAlive;
   return end;
-}
-
-void Exchange::emitCall() const {
-  const models::Usage usage = meter_ ? meter_->usage() : models::Usage{};
-  std::string model = meter_ ? meter_->model() : "";
-  if (model.empty()) model = request_model_.model();
-  const bool bills = route_ != nullptr && route_->bills;
-  const auto cost =
-      bills ? models::costOf(door_.provider, model, usage) : std::optional<double>(0.0);
-  base::json::object data{
-      {"grant", door_.grant.name},
-      {"provider", door_.grant.provider},
-      {"method", head_.method},
-      {"path", target_.path},
-      {"model", model},
-      {"status", answer_.status},
-      {"input_tokens", usage.input},
-      {"output_tokens", usage.output},
-      {"cache_read_tokens", usage.cache_read},
-      {"cache_write_tokens", usage.cache_write},
-      {"cost_usd", cost.value_or(0.0)},
-      {"priced", cost.has_value()},
-      {"streamed", meter_ && meter_->streamed()},
-      {"ttfb_ms", first_byte_ ? millisecondsBetween(started_, *first_byte_) : 0},
-      {"duration_ms", millisecondsBetween(started_, Clock::now())},
-      {"request_bytes", request_bytes_},
-      {"response_bytes", response_bytes_},
-      {"ended", client_gone_       ? "client_gone"
-                : answer_complete_ ? "complete"
-                                   : "cut"}};
-  if (meter_ && !meter_->error().empty()) data["error"] = meter_->error();
-  if (scrubber_ && scrubber_->hits() > 0) data["scrubbed"] = scrubber_->hits();
-  door_.emit({"llm.call", std::move(data)});
 }
 
 }  // namespace warder::secrets

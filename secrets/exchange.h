@@ -7,10 +7,11 @@
 #include <string>
 
 #include "secrets/answers.h"
-#include "secrets/authorize.h"
-#include "secrets/door.h"
+#include "secrets/body_digest.h"
+#include "secrets/decision.h"
 #include "secrets/http/body_decoder.h"
 #include "secrets/models/usage_meter.h"
+#include "secrets/shared.h"
 #include "secrets/vault/scrubber.h"
 #include "supervisor/net/connection.h"
 
@@ -29,12 +30,13 @@ struct ExchangeEnd {
   std::optional<Refusal> answer;  // nothing was answered yet: answer this
 };
 
-/// One upstream connection per request: no answer can be taken for another request's.
+/// An upstream connection serves one request at a time, and goes back to the pool only when both
+/// messages ended where their framing said: no answer can be taken for another request's.
 class Exchange {
  public:
-  Exchange(const Door& door, ClientSide& client, const http::RequestHead& head,
-           const http::Target& target);
-  boost::asio::awaitable<ExchangeEnd> run(const models::Route* route);
+  /// All must outlive the exchange.
+  Exchange(Shared& shared, ClientSide& client, const Asked& asked, const Verdict& verdict);
+  boost::asio::awaitable<ExchangeEnd> run();
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -43,37 +45,59 @@ class Exchange {
     std::string sentence;
   };
 
+  boost::asio::awaitable<bool> connect(bool fresh);
   boost::asio::awaitable<bool> sendHead();
+  boost::asio::awaitable<bool> collectForSigning();
+  bool sign(const Outgoing& request, vault::WipedBytes& lines);
+  bool mayReplay() const;
+  void prepareReplay();
+  void settleUpstream();
+
+  bool pull();
   boost::asio::awaitable<void> upload();
   boost::asio::awaitable<bool> uploadBody();
+  boost::asio::awaitable<bool> sendBody(bool all);
   boost::asio::awaitable<void> watchClient();
+
   boost::asio::awaitable<void> download();
   boost::asio::awaitable<bool> relay();
   boost::asio::awaitable<bool> readAnswerHead();
   boost::asio::awaitable<bool> passInterim(http::ResponseHead head);
   boost::asio::awaitable<bool> passHead();
   boost::asio::awaitable<bool> passBody();
-  boost::asio::awaitable<bool> passPiece(vault::WipedBytes piece);
+  void framePiece(const vault::WipedBytes& piece);
   boost::asio::awaitable<bool> fillAnswer();
   boost::asio::awaitable<bool> writeToClient(boost::asio::const_buffer bytes);
+  boost::asio::awaitable<void> relayUpgraded();
 
   void failUpstream(std::string why, std::string sentence);
   void failRead(const net::ReadResult& read, const std::string& when);
-  void discardBuffered();
   ExchangeEnd conclude();
+  void emitFailures() const;
   void emitCall() const;
+  void emitRequest() const;
+  std::string_view howItEnded() const;
+  bool lent() const { return verdict_.lease != nullptr; }
 
-  const Door& door_;
+  Shared& shared_;
   ClientSide& client_;
-  const http::RequestHead& head_;
-  const http::Target& target_;
-  const models::Route* route_ = nullptr;
+  const Asked& asked_;
+  const Verdict& verdict_;
+  std::string pool_key_;
+  std::shared_ptr<const vault::Credential> credential_;  // null: nothing is injected
   std::unique_ptr<net::Connection> upstream_;
+  bool reused_ = false;  // upstream_ served another request before
 
   http::BodyDecoder request_body_;
+  std::optional<BodyDigest> body_digest_;  // of a body whose hash is signed
   models::ModelScan request_model_;
+  std::string payload_hash_;  // once it was needed
   std::uint64_t request_bytes_ = 0;
   std::string request_fault_;  // the agent's body broke its framing
+  std::string unsent_;         // framed body that has not gone out
+  std::string sent_;           // framed body that went out, while it is small enough to go again
+  bool replayable_ = true;
+  bool body_sent_ = false;
 
   vault::WipedBytes answer_inbox_;
   std::size_t scanned_ = 0;
@@ -82,9 +106,12 @@ class Exchange {
   std::optional<http::BodyDecoder> answer_body_;
   std::optional<vault::Scrubber> scrubber_;
   std::optional<models::UsageMeter> meter_;
+  vault::WipedBytes to_client_;  // head and framed content that may pass now
   std::uint64_t response_bytes_ = 0;
+  bool answer_begun_ = false;    // its first byte came
   bool answer_started_ = false;  // its head went to the agent
   bool answer_complete_ = false;
+  bool switched_ = false;  // to another protocol, as was asked
   bool client_gone_ = false;
   std::optional<Failure> failure_;
 

@@ -1,8 +1,10 @@
-// The upstream's answer on its way to the agent: every read is passed on at once, scrubbed.
+// The upstream's answer on its way to the agent: every read is passed on at once, scrubbed where a
+// secret was lent.
 #include <array>
 #include <charconv>
 
 #include "secrets/exchange.h"
+#include "secrets/read_more.h"
 
 namespace warder::secrets {
 
@@ -10,7 +12,6 @@ namespace asio = boost::asio;
 
 namespace {
 
-constexpr std::size_t kPiece = 16'384;
 constexpr int kMostInterim = 16;
 
 bool hasEncoding(const http::ResponseHead& head) {
@@ -38,19 +39,16 @@ asio::awaitable<void> Exchange::download() {
 asio::awaitable<bool> Exchange::relay() {
   bool going = co_await readAnswerHead();
   if (going) going = co_await passHead();
-  if (going) going = co_await passBody();
+  if (going && !switched_) going = co_await passBody();
   co_return going;
 }
 
 /// One read of the upstream's stream; false when it is over, and then failure_ says so unless the
 /// body lasts until close.
 asio::awaitable<bool> Exchange::fillAnswer() {
-  const std::size_t before = answer_inbox_.size();
-  answer_inbox_.resize(before + kPiece);
-  const net::ReadResult read =
-      co_await upstream_->readSome(asio::buffer(answer_inbox_.data() + before, kPiece));
-  answer_inbox_.resize(before + read.bytes);
+  const net::ReadResult read = co_await readMore(*upstream_, answer_inbox_);
   if (read.bytes > 0 && !first_byte_) first_byte_ = Clock::now();
+  answer_begun_ = answer_begun_ || read.bytes > 0;
   if (!read.failure && read.bytes > 0) co_return true;
   if (!answer_body_)
     failRead(read, "before it answered");
@@ -67,7 +65,7 @@ asio::awaitable<bool> Exchange::writeToClient(asio::const_buffer bytes) {
 }
 
 asio::awaitable<bool> Exchange::readAnswerHead() {
-  const std::string host = authorityOf(door_.grant.upstream);
+  const std::string host = authorityOf(asked_.to);
   for (int interim = 0; interim <= kMostInterim; ++interim) {
     http::HeadFault fault;
     http::HeadScan scan = http::HeadScan::NeedMore;
@@ -79,10 +77,11 @@ asio::awaitable<bool> Exchange::readAnswerHead() {
     }
     if (scan == http::HeadScan::Whole) {
       // Before anything is copied out of it.
-      vault::scrubWhole(door_.credential.secret(), door_.grant.placeholder, answer_inbox_,
-                        scanned_);
+      if (credential_)
+        vault::scrubWhole(credential_->hidden().front(), verdict_.lease->grant->placeholder,
+                          answer_inbox_, scanned_);
       auto head = http::parseResponseHead(vault::viewOf(answer_inbox_).substr(0, scanned_),
-                                          head_.method == "HEAD");
+                                          asked_.head.method == "HEAD");
       vault::dropFront(answer_inbox_, std::exchange(scanned_, 0));
       if (!head) {
         fault = head.error();
@@ -90,6 +89,11 @@ asio::awaitable<bool> Exchange::readAnswerHead() {
         answer_ = std::move(*head);
         co_return true;
       } else if (head->status == 101) {
+        if (asked_.head.wants_upgrade && !lent()) {
+          answer_ = std::move(*head);
+          switched_ = true;
+          co_return true;
+        }
         fault.sentence = "it switched protocols without being asked";
       } else {
         const bool passed = co_await passInterim(std::move(*head));
@@ -106,49 +110,64 @@ asio::awaitable<bool> Exchange::readAnswerHead() {
 
 /// 100 is between the upstream and us; others are for whoever asked.
 asio::awaitable<bool> Exchange::passInterim(http::ResponseHead head) {
-  if (head.status == 100 || head_.minor == 0) co_return true;
+  if (head.status == 100 || asked_.head.minor == 0) co_return true;
   const std::string text = clientHead(head, ClientFraming{});
   const bool written = co_await writeToClient(asio::buffer(text));
   co_return written;
 }
 
 asio::awaitable<bool> Exchange::passHead() {
-  if (hasEncoding(answer_)) {
-    failUpstream("protocol", authorityOf(door_.grant.upstream) +
-                                 " encoded its answer although identity was asked for");
+  if (lent() && hasEncoding(answer_)) {
+    failUpstream("protocol",
+                 authorityOf(asked_.to) + " encoded its answer although identity was asked for");
     co_return false;
   }
-  client_framing_ = clientFraming(answer_, head_);
+  client_framing_ = clientFraming(answer_, asked_.head);
   answer_body_.emplace(answer_.framing);
-  const bool events = isEventStream(answer_);
-  scrubber_.emplace(door_.credential.secret(), door_.grant.placeholder,
-                    events ? vault::Scrubber::Mode::Events : vault::Scrubber::Mode::Window);
-  meter_.emplace(events, [gate = &door_.gate](std::string& text) { gate->clean(text); });
-  const std::string text = clientHead(answer_, client_framing_);
+  if (lent()) {
+    const bool events = isEventStream(answer_);
+    scrubber_.emplace(credential_->hidden().front(), verdict_.lease->grant->placeholder,
+                      events ? vault::Scrubber::Mode::Events : vault::Scrubber::Mode::Window);
+    meter_.emplace(events, [&gate = shared_.gate](std::string& text) { gate.clean(text); });
+  }
+  const std::string text =
+      switched_ ? switchingHead(answer_) : clientHead(answer_, client_framing_);
+  append(to_client_, text);
   answer_started_ = true;
-  const bool written = co_await writeToClient(asio::buffer(text));
+  // With it goes what of the body is here already; a head alone does not wait.
+  if (!answer_inbox_.empty() && !switched_) co_return true;
+  const vault::WipedBytes out = std::exchange(to_client_, {});
+  const bool written = co_await writeToClient(asio::buffer(out));
   co_return written;
 }
 
 asio::awaitable<bool> Exchange::passBody() {
   bool going = true;
   while (going) {
-    vault::WipedBytes out;
+    vault::WipedBytes piece;
     std::size_t used = 0;
     while (used < answer_inbox_.size()) {
       const auto step = answer_body_->step(vault::viewOf(answer_inbox_).substr(used));
       if (step.consumed == 0) break;
       used += step.consumed;
       response_bytes_ += step.data.size();
-      scrubber_->push(step.data, out);
+      if (scrubber_)
+        scrubber_->push(step.data, piece);
+      else
+        append(piece, step.data);
     }
     vault::dropFront(answer_inbox_, used);
-    if (answer_body_->complete()) scrubber_->finish(out);
-    const bool passed = co_await passPiece(std::move(out));
-    if (!passed) co_return false;
+    if (answer_body_->complete() && scrubber_) scrubber_->finish(piece);
+    if (meter_) meter_->feed(vault::viewOf(piece));
+    framePiece(piece);
+    const vault::WipedBytes out = std::exchange(to_client_, {});
+    if (!out.empty()) {
+      const bool passed = co_await writeToClient(asio::buffer(out));
+      if (!passed) co_return false;
+    }
     if (answer_body_->bad()) {
-      failUpstream("protocol", authorityOf(door_.grant.upstream) +
-                                   " broke its framing: " + answer_body_->fault());
+      failUpstream("protocol",
+                   authorityOf(asked_.to) + " broke its framing: " + answer_body_->fault());
       co_return false;
     }
     if (answer_body_->complete()) co_return true;
@@ -158,24 +177,18 @@ asio::awaitable<bool> Exchange::passBody() {
   co_return false;
 }
 
-/// Frames one piece of content towards the agent; adds the end when the body is complete.
-asio::awaitable<bool> Exchange::passPiece(vault::WipedBytes piece) {
-  meter_->feed(vault::viewOf(piece));
-  vault::WipedBytes text;
+/// Frames content towards the agent; adds the end when the body is complete.
+void Exchange::framePiece(const vault::WipedBytes& piece) {
   const bool chunked = client_framing_.framing.kind == http::Framing::Kind::Chunked;
   if (chunked && !piece.empty()) {
     std::array<char, 20> digits;
     const auto end = std::to_chars(digits.begin(), digits.end(), piece.size(), 16).ptr;
-    append(text, {digits.begin(), static_cast<std::size_t>(end - digits.begin())});
-    append(text, "\r\n");
-    append(text, vault::viewOf(piece));
-    append(text, "\r\n");
+    append(to_client_, {digits.begin(), static_cast<std::size_t>(end - digits.begin())});
+    append(to_client_, "\r\n");
   }
-  if (chunked && answer_body_->complete()) append(text, "0\r\n\r\n");
-  const vault::WipedBytes& out = chunked ? text : piece;
-  if (out.empty()) co_return true;
-  const bool written = co_await writeToClient(asio::buffer(out));
-  co_return written;
+  append(to_client_, vault::viewOf(piece));
+  if (chunked && !piece.empty()) append(to_client_, "\r\n");
+  if (chunked && answer_body_->complete()) append(to_client_, "0\r\n\r\n");
 }
 
 }  // namespace warder::secrets

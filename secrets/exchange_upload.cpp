@@ -7,6 +7,7 @@
 #include <charconv>
 
 #include "secrets/exchange.h"
+#include "secrets/read_more.h"
 
 namespace warder::secrets {
 
@@ -14,12 +15,13 @@ namespace asio = boost::asio;
 
 namespace {
 
-constexpr std::size_t kPiece = 16'384;
-
-std::string chunkLine(std::size_t size) {
+void appendChunk(std::string& out, std::string_view data) {
   std::array<char, 20> digits;
-  const auto end = std::to_chars(digits.begin(), digits.end(), size, 16).ptr;
-  return std::string(digits.begin(), end) + "\r\n";
+  const auto end = std::to_chars(digits.begin(), digits.end(), data.size(), 16).ptr;
+  out.append(digits.begin(), end);
+  out += "\r\n";
+  out += data;
+  out += "\r\n";
 }
 
 asio::awaitable<void> waitForEver() {
@@ -30,10 +32,8 @@ asio::awaitable<void> waitForEver() {
 
 /// One read of the agent's stream into its inbox; false when it is gone. A read that was cancelled
 /// says nothing about the agent: the wait after it ends by the same cancellation.
-asio::awaitable<bool> readMore(ClientSide* client) {
-  std::array<char, kPiece> piece;
-  const net::ReadResult read = co_await client->connection->readSome(asio::buffer(piece));
-  client->inbox.append(piece.data(), read.bytes);
+asio::awaitable<bool> readClient(ClientSide* client) {
+  const net::ReadResult read = co_await readMore(*client->connection, client->inbox);
   if (read.failure == asio::error::operation_aborted) co_await waitForEver();
   co_return !read.failure && read.bytes > 0;
 }
@@ -49,45 +49,59 @@ asio::awaitable<void> Exchange::upload() {
   if (!client_gone_ && request_fault_.empty()) co_await waitForEver();
 }
 
+/// Takes what has come of the body off the inbox and frames it anew; false when it broke its
+/// framing.
+bool Exchange::pull() {
+  const bool chunked = asked_.head.framing.kind == http::Framing::Kind::Chunked;
+  const bool was_complete = request_body_.complete();
+  std::size_t used = 0;
+  while (used < client_.inbox.size()) {
+    const auto step = request_body_.step(std::string_view(client_.inbox).substr(used));
+    if (step.consumed == 0) break;
+    used += step.consumed;
+    if (step.data.empty()) continue;
+    request_bytes_ += step.data.size();
+    if (lent()) request_model_.feed(step.data);
+    if (body_digest_) body_digest_->add(step.data);
+    if (chunked)
+      appendChunk(unsent_, step.data);
+    else
+      unsent_ += step.data;
+  }
+  client_.inbox.erase(0, used);
+  if (chunked && !was_complete && request_body_.complete()) unsent_ += "0\r\n\r\n";
+  if (request_body_.bad()) request_fault_ = request_body_.fault();
+  return !request_body_.bad();
+}
+
+/// Sends what was pulled. `all`: until the body is complete, reading more of it.
+asio::awaitable<bool> Exchange::sendBody(bool all) {
+  for (;;) {
+    if (!unsent_.empty()) {
+      const std::string piece = std::exchange(unsent_, {});
+      replayable_ = replayable_ && sent_.size() + piece.size() <= shared_.limits.replayed_body;
+      if (replayable_) sent_ += piece;
+      if (!replayable_) sent_.clear();
+      const auto failure = co_await upstream_->writeAll(asio::buffer(piece));
+      if (failure) co_return false;
+    }
+    body_sent_ = request_body_.complete();
+    if (body_sent_ || !all) co_return true;
+    const bool more = co_await readClient(&client_);
+    client_gone_ = !more;
+    if (!more || !pull()) co_return false;
+  }
+}
+
 /// True when the whole body went out.
 asio::awaitable<bool> Exchange::uploadBody() {
-  const bool chunked = head_.framing.kind == http::Framing::Kind::Chunked;
-  std::string out;
-  while (!request_body_.complete()) {
-    if (client_.inbox.empty()) {
-      const bool more = co_await readMore(&client_);
-      client_gone_ = !more;
-      if (!more) co_return false;
-    }
-    out.clear();
-    std::size_t used = 0;
-    while (used < client_.inbox.size()) {
-      const auto step = request_body_.step(std::string_view(client_.inbox).substr(used));
-      if (step.consumed == 0) break;
-      used += step.consumed;
-      if (step.data.empty()) continue;
-      request_bytes_ += step.data.size();
-      request_model_.feed(step.data);
-      if (chunked) out += chunkLine(step.data.size());
-      out += step.data;
-      if (chunked) out += "\r\n";
-    }
-    client_.inbox.erase(0, used);
-    if (request_body_.bad()) {
-      request_fault_ = request_body_.fault();
-      co_return false;
-    }
-    if (chunked && request_body_.complete()) out += "0\r\n\r\n";
-    const auto failure = co_await upstream_->writeAll(asio::buffer(out));
-    if (failure) co_return false;
-  }
-  co_return true;
+  co_return co_await sendBody(true);
 }
 
 /// An agent that leaves must not be paid for; the next request may come early, up to a head's size.
 asio::awaitable<void> Exchange::watchClient() {
   while (client_.inbox.size() < http::kMaxHeadBytes) {
-    const bool more = co_await readMore(&client_);
+    const bool more = co_await readClient(&client_);
     if (more) continue;
     client_gone_ = true;
     co_return;

@@ -4,6 +4,8 @@
 
 #include "secrets/answers.h"
 #include "secrets/exchange.h"
+#include "secrets/host_field.h"
+#include "secrets/read_more.h"
 
 namespace warder::secrets {
 
@@ -11,19 +13,21 @@ namespace asio = boost::asio;
 
 namespace {
 
-constexpr std::size_t kPiece = 16'384;
+constexpr std::size_t kLongestPath = 256;
 
 class Session {
  public:
-  Session(std::unique_ptr<net::Connection> connection, const Door& door) : door_(door) {
+  Session(std::shared_ptr<Shared> shared, std::unique_ptr<net::Connection> connection,
+          Approach approach)
+      : shared_(std::move(shared)), approach_(std::move(approach)) {
     client_.connection = std::move(connection);
-    client_.connection->setIdleLimit(door.limits.client_idle);
+    client_.connection->setIdleLimit(shared_->limits.client_idle);
   }
 
   asio::awaitable<void> serve() {
     bool going = true;
     while (going) {
-      client_.connection->setIdleLimit(door_.limits.client_idle);
+      client_.connection->setIdleLimit(shared_->limits.client_idle);
       std::size_t head_length = 0;
       http::HeadFault fault;
       const http::HeadScan scan = co_await readHead(&head_length, &fault);
@@ -42,11 +46,21 @@ class Session {
     }
   }
 
+  /// One answer, whatever is asked; the head is read if it comes in time.
+  asio::awaitable<void> answerWith(Refusal refusal) {
+    client_.connection->setIdleLimit(shared_->limits.linger);
+    std::size_t head_length = 0;
+    http::HeadFault fault;
+    const http::HeadScan scan = co_await readHead(&head_length, &fault);
+    if (scan != http::HeadScan::NeedMore) co_await lastAnswer(std::move(refusal));
+  }
+
   asio::awaitable<void> refuseOneTooMany() {
     Refusal refusal;
     refusal.status = 503;
+    refusal.why = "connections";
     refusal.error_type = "overloaded_error";
-    refusal.sentence = "there are " + std::to_string(door_.limits.connections) +
+    refusal.sentence = "there are " + std::to_string(shared_->limits.connections) +
                        " connections to Warder's broker already; close some and try again";
     refusal.retry = true;
     co_await lastAnswer(std::move(refusal));
@@ -57,49 +71,54 @@ class Session {
     for (;;) {
       const http::HeadScan scan = http::scanHead(client_.inbox, *length, *fault);
       if (scan != http::HeadScan::NeedMore) co_return scan;
-      std::array<char, kPiece> piece;
-      const net::ReadResult read = co_await client_.connection->readSome(asio::buffer(piece));
+      const net::ReadResult read = co_await readMore(*client_.connection, client_.inbox);
       if (read.failure || read.bytes == 0) co_return http::HeadScan::NeedMore;
-      client_.inbox.append(piece.data(), read.bytes);
     }
   }
 
   /// True when the connection may be used for another request.
   asio::awaitable<bool> answerRequest(http::RequestHead head) {
+    Upstream to = approach_.to;
+    if (approach_.kind == Approach::Kind::Proxy) {
+      auto named = splitAbsolute(head);
+      if (!named) {
+        co_await refuseBad(named.error());
+        co_return false;
+      }
+      to = std::move(*named);
+    }
     auto target = http::parseTarget(head.target);
     if (!target) {
       co_await refuseBad(target.error());
       co_return false;
     }
-    Admission admission;
-    if (head.wants_upgrade) {
-      Refusal refusal;
-      refusal.status = 426;
-      refusal.error_type = "invalid_request_error";
-      refusal.sentence = "Warder's broker speaks plain HTTP/1.1 here and switches to nothing else";
-      admission.refusal = std::move(refusal);
-    } else {
-      admission = admit({door_.grant, door_.provider, door_.policy, head, *target});
-    }
-    if (admission.refusal) {
-      emitDenied(*admission.refusal, head, *target);
+    const Asked asked{shared_->rules, approach_.lease, to, head, *target};
+    Verdict verdict = decide(asked);
+    if (!verdict.refusal) verdict.refusal = judgeUpgrade(asked, verdict);
+    emitDecision(asked, verdict);
+    if (verdict.refusal) {
       const AnswerShape shape = shapeOfRefusal(head);
-      const bool going = co_await refuse(std::move(*admission.refusal), shape);
+      const bool going = co_await refuse(std::move(*verdict.refusal), shape);
       co_return going;
     }
-    Exchange exchange(door_, client_, head, *target);
-    ExchangeEnd end = co_await exchange.run(admission.route);
+    Exchange exchange(*shared_, client_, asked, verdict);
+    ExchangeEnd end = co_await exchange.run();
+    const bool going = co_await finish(std::move(end), head.method == "HEAD");
+    co_return going;
+  }
+
+  asio::awaitable<bool> finish(ExchangeEnd end, bool head_only) {
+    const bool keeps = end.then == ExchangeEnd::Then::KeepAlive;
+    if (end.answer && !keeps) {
+      co_await lastAnswer(std::move(*end.answer));
+      co_return false;
+    }
     if (end.answer) {
-      const bool keeps = end.then == ExchangeEnd::Then::KeepAlive;
-      const AnswerShape answer_shape{false, head.method == "HEAD"};
-      if (!keeps) {
-        co_await lastAnswer(std::move(*end.answer));
-        co_return false;
-      }
-      const bool written = co_await write(errorAnswer(*end.answer, answer_shape));
+      const AnswerShape shape{false, head_only};
+      const bool written = co_await write(errorAnswer(*end.answer, shape));
       co_return written;
     }
-    if (end.then == ExchangeEnd::Then::KeepAlive) co_return true;
+    if (keeps) co_return true;
     if (end.then == ExchangeEnd::Then::Abort) {
       client_.connection->abort();
       co_return false;
@@ -108,8 +127,51 @@ class Session {
     co_return false;
   }
 
+  /// "http://host:port/path" into whom it is for and "/path". The Host header must say the same
+  /// (decide() sees to it), so nothing is taken on trust.
+  static http::HeadResult<Upstream> splitAbsolute(http::RequestHead& head) {
+    const auto bad = [](std::string sentence) { return http::HeadFault{400, std::move(sentence)}; };
+    std::string_view rest = head.target;
+    if (rest.size() < 7 || !http::sameName(rest.substr(0, 7), "http://"))
+      return bad(
+          "this is a proxy: it takes CONNECT for https, and for http a target that begins with "
+          "http://");
+    rest.remove_prefix(7);
+    const std::size_t end = std::min(rest.find_first_of("/?#"), rest.size());
+    std::string_view authority = rest.substr(0, end);
+    if (const std::size_t at = authority.rfind('@'); at != std::string_view::npos)
+      authority.remove_prefix(at + 1);
+    const auto named = readHostAndPort(authority, 80);
+    if (!named) return bad("the target names no valid host");
+    std::string path(rest.substr(end));
+    if (!path.starts_with('/')) path.insert(0, "/");
+    head.target = std::move(path);
+    Upstream to;
+    to.tls = false;
+    to.host = named->host;
+    to.port = named->port;
+    return to;
+  }
+
+  /// WebSocket passes where nothing is lent; h2c is an offer that a server may leave aside.
+  static std::optional<Refusal> judgeUpgrade(const Asked& asked, const Verdict& verdict) {
+    if (!asked.head.wants_upgrade || !verdict.lease) return std::nullopt;
+    const auto protocols = http::listField(asked.head.fields, "upgrade");
+    if (std::find(protocols.begin(), protocols.end(), "websocket") == protocols.end())
+      return std::nullopt;
+    Refusal refusal;
+    refusal.status = 426;
+    refusal.why = "upgrade";
+    refusal.error_type = "invalid_request_error";
+    refusal.sentence =
+        "Warder's broker speaks plain HTTP/1.1 where it lends a secret, and switches to nothing "
+        "else; send the request without Upgrade";
+    return refusal;
+  }
+
   asio::awaitable<void> refuseBad(http::HeadFault fault) {
-    door_.emit({"broker.bad_request", {{"grant", door_.grant.name}, {"sentence", fault.sentence}}});
+    const std::string grant = approach_.lease ? approach_.lease->grant->name : "";
+    shared_->emit({"broker.bad_request", {{"grant", grant}, {"sentence", fault.sentence}}});
     Refusal refusal = badRequest(fault);
     co_await lastAnswer(std::move(refusal));
   }
@@ -144,47 +206,62 @@ class Session {
   /// and could take the answer with it.
   asio::awaitable<void> linger() {
     client_.connection->endWriting();
-    client_.connection->setIdleLimit(door_.limits.linger);
-    std::array<char, kPiece> piece;
+    client_.connection->setIdleLimit(shared_->limits.linger);
     std::size_t total = 0;
-    while (total < door_.limits.linger_bytes) {
-      const net::ReadResult read = co_await client_.connection->readSome(asio::buffer(piece));
+    while (total < shared_->limits.linger_bytes) {
+      client_.inbox.clear();
+      const net::ReadResult read = co_await readMore(*client_.connection, client_.inbox);
       if (read.failure || read.bytes == 0) co_return;
       total += read.bytes;
     }
   }
 
-  void emitDenied(const Refusal& refusal, const http::RequestHead& head,
-                  const http::Target& target) {
-    const Upstream& to = door_.grant.upstream;
-    std::string path = target.path;
-    door_.gate.clean(path);  // before it is cut
-    door_.emit({"broker.denied",
-                {{"grant", door_.grant.name},
-                 {"method", head.method},
-                 {"host", to.host},
-                 {"port", to.port},
-                 {"path", path.substr(0, 256)},
-                 {"rule", refusal.rule},
-                 {"reason", refusal.sentence}}});
+  void emitDecision(const Asked& asked, const Verdict& verdict) {
+    std::string path = asked.target.path;
+    shared_->gate.clean(path);  // before it is cut
+    path = path.substr(0, kLongestPath);
+    base::json::object data{{"grant", verdict.lease ? verdict.lease->grant->name : ""},
+                            {"method", asked.head.method},
+                            {"host", asked.to.host},
+                            {"port", asked.to.port},
+                            {"path", path}};
+    if (approach_.lease) data["grant"] = approach_.lease->grant->name;
+    if (verdict.foreign_credential) shared_->emit({"broker.foreign_credential", data});
+    if (!verdict.refusal) return;
+    data["why"] = verdict.refusal->why;
+    data["rule"] = verdict.refusal->rule;
+    data["reason"] = verdict.refusal->sentence;
+    if (!verdict.incident.empty()) {
+      data["grant"] = verdict.incident;
+      shared_->emit({"broker.incident", data});
+    }
+    shared_->emit({"broker.denied", std::move(data)});
   }
 
-  const Door& door_;
+  std::shared_ptr<Shared> shared_;
+  Approach approach_;
   ClientSide client_;
 };
 
 }  // namespace
 
-asio::awaitable<void> serveConnection(std::unique_ptr<net::Connection> connection,
-                                      const Door* door) {
-  Session session(std::move(connection), *door);
+asio::awaitable<void> serveHttp(std::shared_ptr<Shared> shared,
+                                std::unique_ptr<net::Connection> connection, Approach approach) {
+  Session session(std::move(shared), std::move(connection), std::move(approach));
   co_await session.serve();
 }
 
-asio::awaitable<void> refuseConnection(std::unique_ptr<net::Connection> connection,
-                                       const Door* door) {
-  Session session(std::move(connection), *door);
+asio::awaitable<void> refuseConnection(std::shared_ptr<Shared> shared,
+                                       std::unique_ptr<net::Connection> connection,
+                                       Approach approach) {
+  Session session(std::move(shared), std::move(connection), std::move(approach));
   co_await session.refuseOneTooMany();
+}
+
+asio::awaitable<void> answerDenied(std::shared_ptr<Shared> shared,
+                                   std::unique_ptr<net::Connection> connection, Refusal refusal) {
+  Session session(std::move(shared), std::move(connection), Approach{});
+  co_await session.answerWith(std::move(refusal));
 }
 
 }  // namespace warder::secrets

@@ -1,6 +1,7 @@
 // The broker's process: from its configuration to its end.
 #include <poll.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <boost/asio/io_context.hpp>
@@ -34,22 +35,27 @@ Result<BrokerConfig> readConfig() {
   }
 }
 
-Status openDoors(Broker& broker, const std::vector<Grant>& grants) {
+Status lendSecrets(Broker& broker, const std::vector<Grant>& grants) {
   for (const Grant& grant : grants) {
     const base::UniqueFd source(grant.secret_fd);
     auto secret = vault::SecretBytes::read(source.get(), grant.name);
     if (!secret) return secret.error();
-    if (auto added = broker.addDoor(grant, std::move(*secret)); !added) return added.error();
+    if (auto added = broker.addGrant(grant, std::move(*secret)); !added) return added.error();
   }
   return {};
 }
 
-/// A door that is not served refuses; open and unserved it would let the agent wait.
-void closeUnserved(const BrokerConfig& config) {
-  for (const Grant& grant : config.grants) base::UniqueFd(grant.unix_fd).reset();
-  const DoorFds& doors = config.doors;
-  for (const auto* numbers : {&doors.transparent, &doors.proxy, &doors.dns_udp, &doors.dns_tcp})
-    for (const int number : *numbers) base::UniqueFd(number).reset();
+/// A connection takes two descriptors. Source of the hard limit: getrlimit(2).
+BrokerLimits limitsOfThisProcess() {
+  constexpr rlim_t kOthers = 128;
+  BrokerLimits limits;
+  rlimit files{};
+  if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return limits;
+  files.rlim_cur = files.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &files);
+  const rlim_t room = files.rlim_cur > kOthers ? (files.rlim_cur - kOthers) / 2 : 1;
+  limits.connections = std::min<std::size_t>(limits.connections, room);
+  return limits;
 }
 
 /// init says nothing on the control socket; that it became readable means that init is gone.
@@ -90,14 +96,17 @@ int serve(int control) {
 
   asio::io_context context(1);
   auto emit = [control](const base::Event& event) { tell(control, event); };
-  Broker broker(context.get_executor(), {std::move(config->policy), BrokerLimits{}, emit});
-  if (auto opened = openDoors(broker, config->grants); !opened)
-    return failed("secrets", opened.error());
-  closeUnserved(*config);
+  Broker broker(context.get_executor(), {std::move(config->policy), limitsOfThisProcess(), emit,
+                                         std::move(config->run_id), config->shared_network});
+  if (auto lent = lendSecrets(broker, config->grants); !lent)
+    return failed("secrets", lent.error());
+  if (auto opened = broker.openDoors(config->doors); !opened)
+    return failed("doors", opened.error());
   if (auto confined = confineBroker(); !confined) return failed("confine", confined.error());
   asio::posix::stream_descriptor descriptor(context, control);
   stopWithInit(context, descriptor);
-  if (auto ready = base::sayReady(control); !ready) return 1;
+  const base::json::object ready{{"ready", true}, {"ca_pem", broker.authorityPem()}};
+  if (auto said = base::sendMessage(control, ready); !said) return 1;
   context.run();
   broker.tellKept();
   return 0;

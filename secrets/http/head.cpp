@@ -107,8 +107,11 @@ bool lists(const HeaderFields& fields, std::string_view name, std::string_view e
 }
 
 std::optional<HeadFault> readMeaning(RequestHead& head) {
-  if (countOf(head.fields, "host") != 1) return bad("there must be exactly one Host");
-  if (!isHostText(*findField(head.fields, "host"))) return bad("Host is not valid");
+  const auto hosts = countOf(head.fields, "host");
+  // Python's http.client names no Host when it asks a proxy in HTTP/1.0; the target is the host.
+  const bool may_lack_host = head.method == "CONNECT" && head.minor == 0;
+  if (hosts != 1 && !(hosts == 0 && may_lack_host)) return bad("there must be exactly one Host");
+  if (hosts == 1 && !isHostText(*findField(head.fields, "host"))) return bad("Host is not valid");
   if (auto fault = readFraming(head.fields, head.minor, head.framing)) return fault;
   if (countOf(head.fields, "expect") > 0) {
     const std::string* expect = findField(head.fields, "expect");

@@ -61,7 +61,7 @@ class BrokerThread {
                     secrets::Broker::Options{std::move(policy), setup.limits, emit});
     const auto key = base::sealedText("key", kRealKey);
     auto secret = vault::SecretBytes::read(key->get(), "anthropic");
-    if (!broker_->addDoor(std::move(grant), std::move(*secret))) std::abort();
+    if (!broker_->addGrant(std::move(grant), std::move(*secret))) std::abort();
     thread_ = std::thread([this] { context_.run(); });
   }
   BrokerThread(const BrokerThread&) = delete;

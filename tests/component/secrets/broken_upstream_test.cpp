@@ -35,7 +35,7 @@ class BrokenUpstream : public testing::Test {
     result.event = broker.event("broker.upstream_failed");
     result.all_events = broker.allEvents();
     // The connection is still good.
-    client.send("GET /api/hello HTTP/1.1\r\nHost: a\r\n\r\n");
+    client.send("GET /api/hello HTTP/1.1\r\nHost: localhost\r\n\r\n");
     EXPECT_EQ(client.readAnswer().status, 404);
     return result;
   }
@@ -161,7 +161,7 @@ TEST_F(BrokenUpstream, CutWithoutCloseNotifyIsNoEndOfABodyThatLastsUntilClose) {
   EXPECT_EQ(newer.readAnswer().status, 0);
   // HTTP/1.0 knows no chunks: only a reset can tell.
   DoorClient older(broker.port());
-  older.send("POST /v1/messages HTTP/1.0\r\nHost: a\r\nx-api-key: " + broker.placeholder() +
+  older.send("POST /v1/messages HTTP/1.0\r\nHost: localhost\r\nx-api-key: " + broker.placeholder() +
              "\r\nContent-Length: 2\r\n\r\n{}");
   older.readAll();
   EXPECT_TRUE(older.reset());

@@ -91,7 +91,7 @@ TEST_F(Broker, AnswersRequestAfterRequestOnOneConnection) {
   for (int i = 0; i < 3; ++i) EXPECT_EQ(client.readAnswer().status, 200);
   client.send(one);
   EXPECT_EQ(client.readAnswer().status, 200);
-  EXPECT_EQ(upstream.accepted(), 4);  // one upstream connection for each
+  EXPECT_EQ(upstream.accepted(), 1);  // a connection that ended well is used again
 }
 
 TEST_F(Broker, NeverSendsWhatItRefuses) {
@@ -105,11 +105,9 @@ TEST_F(Broker, NeverSendsWhatItRefuses) {
     int status;
   } cases[] = {
       {"HEAD /api/hello" + host + "\r\n", 404},
-      {"GET /v1/models" + host + key + "\r\n", 404},
+      {"GET /v1/organizations" + host + key + "\r\n", 404},
+      {"POST /v1/messages HTTP/1.1\r\nHost: evil.example\r\n" + key + "\r\n", 421},
       {"GET /v1/messages" + host + key + "\r\n", 403},
-      {"POST /v1/messages" + host + "x-api-key: " + kKey + "\r\nContent-Length: 2\r\n\r\n{}", 403},
-      {"POST /v1/messages" + host + "Content-Length: 2\r\n\r\n{}", 403},
-      {"POST /v1/messages" + host + key + "Authorization: Bearer mine\r\n\r\n", 403},
       {"POST /v1/../v1/messages" + host + key + "\r\n", 400},
       {"POST http://evil.example/v1/messages" + host + key + "\r\n", 400},
       {"CONNECT evil.example:443" + host + "\r\n", 400},
@@ -139,7 +137,7 @@ TEST_F(Broker, KeepsTheConnectionAfterAQuickDenialWithoutABody) {
   LoopbackUpstream upstream(ca_.issue(), saying(answer("{}")));
   BrokerThread broker(setupFor(upstream));
   DoorClient client(broker.port());
-  client.send("GET /api/hello HTTP/1.1\r\nHost: a\r\n\r\n");
+  client.send("GET /api/hello HTTP/1.1\r\nHost: localhost\r\n\r\n");
   EXPECT_EQ(client.readAnswer().status, 404);
   client.send(broker.request("{}"));
   EXPECT_EQ(client.readAnswer().status, 200);
@@ -304,7 +302,7 @@ TEST_F(Broker, TellsAFloodOfRefusalsInFewEventsAndLosesCountOfNone) {
   BrokerThread broker(setupFor(upstream));
   DoorClient client(broker.port());
   for (int i = 0; i < 60; ++i) {
-    client.send("GET /api/hello HTTP/1.1\r\nHost: a\r\n\r\n");
+    client.send("GET /api/hello HTTP/1.1\r\nHost: localhost\r\n\r\n");
     EXPECT_EQ(client.readAnswer().status, 404);
   }
   std::size_t told = 0;

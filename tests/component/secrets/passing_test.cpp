@@ -92,7 +92,7 @@ TEST_F(Passing, PassesChunkedRequestsAsChunks) {
   });
   BrokerThread broker(setupFor(upstream));
   DoorClient client(broker.port());
-  client.send("POST /v1/messages HTTP/1.1\r\nHost: a\r\nx-api-key: " + broker.placeholder() +
+  client.send("POST /v1/messages HTTP/1.1\r\nHost: localhost\r\nx-api-key: " + broker.placeholder() +
               "\r\nTransfer-Encoding: chunked\r\n\r\n5;x=y\r\nhello\r\n6\r\n "
               "world\r\n0\r\nx-api-key: late\r\n\r\n");
   EXPECT_EQ(client.readAnswer().status, 200);
@@ -103,7 +103,7 @@ TEST_F(Passing, RefusesABodyThatBreaksItsFraming) {
   LoopbackUpstream upstream(ca_.issue(), [](Peer& peer) { peer.waitForClose(); });
   BrokerThread broker(setupFor(upstream));
   DoorClient client(broker.port());
-  client.send("POST /v1/messages HTTP/1.1\r\nHost: a\r\nx-api-key: " + broker.placeholder() +
+  client.send("POST /v1/messages HTTP/1.1\r\nHost: localhost\r\nx-api-key: " + broker.placeholder() +
               "\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhelloX\r\n");
   EXPECT_EQ(client.readAnswer().status, 400);
   EXPECT_THAT(std::string(broker.event("broker.bad_request").at("sentence").as_string()),
@@ -116,7 +116,7 @@ TEST_F(Passing, ServesHttp10WithoutKeepAlive) {
       saying("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n"));
   BrokerThread broker(setupFor(upstream));
   DoorClient client(broker.port());
-  client.send("POST /v1/messages HTTP/1.0\r\nHost: a\r\nx-api-key: " + broker.placeholder() +
+  client.send("POST /v1/messages HTTP/1.0\r\nHost: localhost\r\nx-api-key: " + broker.placeholder() +
               "\r\nConnection: keep-alive\r\nContent-Length: 2\r\n\r\n{}");
   const std::string all = client.readAll();
   EXPECT_THAT(all,
@@ -186,11 +186,13 @@ TEST_F(Passing, CarriesBodiesOfFiftyMegabytesBothWays) {
 TEST_F(Passing, AnswersOneConnectionTooManyAtOnceAndServesItsPlaceLater) {
   // BC-059.
   LoopbackUpstream upstream(ca_.issue(), saying(answer("{}")));
-  BrokerThread broker(setupFor(upstream));
+  BrokerSetup setup = setupFor(upstream);
+  setup.limits.connections = 256;
+  BrokerThread broker(setup);
   std::vector<std::unique_ptr<DoorClient>> clients;
   for (int i = 0; i < 256; ++i) {
     clients.push_back(std::make_unique<DoorClient>(broker.port()));
-    clients.back()->send("GET /api/hello HTTP/1.1\r\nHost: a\r\n\r\n");
+    clients.back()->send("GET /api/hello HTTP/1.1\r\nHost: localhost\r\n\r\n");
     EXPECT_EQ(clients.back()->readAnswer().status, 404);
   }
   DoorClient over(broker.port());

@@ -1,0 +1,50 @@
+#include "secrets/lease.h"
+
+#include "secrets/grant_plan.h"
+
+namespace warder::secrets {
+
+namespace {
+
+struct Place {
+  const Upstream& to;
+  const std::vector<models::SecretKind>& kinds;
+  const std::vector<models::Route>& routes;
+};
+
+base::Result<std::shared_ptr<Lease>> makeLease(const Lease& common, const Place& place,
+                                               const vault::SecretBytes& secret) {
+  auto kind = carriageOf(*common.grant, place.kinds, secret.reveal());
+  if (!kind) return kind.error();
+  auto credential = vault::Credential::make(*kind, secret);
+  if (!credential) return credential.error().during("the secret \"" + common.grant->name + "\"");
+  auto lease = std::make_shared<Lease>(common);
+  lease->to = place.to;
+  lease->routes = place.routes;
+  lease->credential = std::make_shared<const vault::Credential>(std::move(*credential));
+  return lease;
+}
+
+}  // namespace
+
+base::Result<Leases> makeLeases(const Grant& grant, const vault::SecretBytes& secret) {
+  auto provider = models::providerNamed(grant.provider);
+  if (!provider) return provider.error();
+  Lease common;
+  common.grant = std::make_shared<const Grant>(grant);
+  common.provider = std::make_shared<const models::Provider>(std::move(*provider));
+  common.budget = std::make_shared<models::Budget>(models::BudgetLimits{});
+  std::vector<Place> places{{grant.upstream, common.provider->kinds, common.provider->routes}};
+  const auto& hosts = common.provider->hosts;
+  for (std::size_t i = 0; i < std::min(hosts.size(), grant.also.size()); ++i)
+    places.push_back({grant.also[i], hosts[i].kinds, hosts[i].routes});
+  Leases leases;
+  for (const Place& place : places) {
+    auto lease = makeLease(common, place, secret);
+    if (!lease) return lease.error();
+    leases.push_back(std::move(*lease));
+  }
+  return leases;
+}
+
+}  // namespace warder::secrets
