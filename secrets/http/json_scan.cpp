@@ -24,11 +24,17 @@ class JsonScan::State final : public JsonTokens::Sink {
   explicit State(OnValue on_value)
       : on_value_(std::move(on_value)), tokens_(*this, JsonTokens::Utf8::Any) {}
 
-  JsonTokens& tokens() { return tokens_; }
+  void feed(std::string_view bytes) {
+    if (!done_ && !tokens_.failed()) tokens_.feed(bytes);
+  }
+  bool done() const { return done_; }
+  /// What follows a document does not unmake it.
+  bool failed() const { return !done_ && tokens_.failed(); }
 
   void restart() {
     tokens_.restart();
     depth_ = 0;
+    done_ = false;
     keyed_ = true;
     path_.clear();
   }
@@ -48,6 +54,7 @@ class JsonScan::State final : public JsonTokens::Sink {
   }
 
   void onClose(bool array) override {
+    done_ = depth_ == 1;
     if (depth_-- > kMaxPathDepth) return;
     path_.resize(levels_[depth_].path_size - (array ? 2 : 0));
   }
@@ -63,19 +70,24 @@ class JsonScan::State final : public JsonTokens::Sink {
 
   void onText(std::string_view text, bool) override { tell(JsonValue{std::nullopt, text}); }
   void onTextPart(std::string_view) override {}
-  void onWord(JsonTokens::Word) override { keyed_ = true; }
+  void onWord(JsonTokens::Word) override { passValue(); }
 
   void onNumber(std::string_view digits, bool whole) override {
     std::uint64_t number = 0;
     const char* end = digits.data() + digits.size();
     const auto [rest, failure] = std::from_chars(digits.data(), end, number);
     if (whole && failure == std::errc{} && rest == end) return tell(JsonValue{number, {}});
+    passValue();
+  }
+
+  void passValue() {
     keyed_ = true;
+    done_ = depth_ == 0;
   }
 
   void tell(const JsonValue& value) {
     const bool keyed = keyed_;
-    keyed_ = true;
+    passValue();
     if (depth_ == 0 || depth_ > kMaxPathDepth || !keyed || !levels_[depth_ - 1].told) return;
     on_value_(path_, value);
   }
@@ -84,6 +96,7 @@ class JsonScan::State final : public JsonTokens::Sink {
   std::string path_;
   std::array<Level, kMaxPathDepth> levels_;
   std::size_t depth_ = 0;
+  bool done_ = false;
   bool keyed_ = true;  // the value that comes next has a path
   JsonTokens tokens_;
 };
@@ -92,7 +105,7 @@ JsonScan::JsonScan(OnValue on_value) : state_(std::make_unique<State>(std::move(
 JsonScan::~JsonScan() = default;
 
 void JsonScan::feed(std::string_view bytes) {
-  if (!done() && !failed()) state_->tokens().feed(bytes);
+  state_->feed(bytes);
 }
 
 void JsonScan::restart() {
@@ -100,10 +113,10 @@ void JsonScan::restart() {
 }
 
 bool JsonScan::done() const {
-  return state_->tokens().done();
+  return state_->done();
 }
 bool JsonScan::failed() const {
-  return state_->tokens().failed();
+  return state_->failed();
 }
 
 }  // namespace warder::http

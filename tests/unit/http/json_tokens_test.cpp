@@ -197,6 +197,26 @@ TEST(JsonScan, DoesNotTellWhatCouldBeTakenForAnotherPath) {
   EXPECT_EQ(scanned("{\"" + fits + "\":1,\"" + fits + "k\":2}"), fits + "=1;");
 }
 
+TEST(JsonScan, WhatFollowsADocumentDoesNotUnmakeIt) {
+  for (const std::string_view text : {"{\"a\":[1]}", "[{}]", "\"x\"", "null", "1 "})
+    for (const std::string_view after : {"", "\n", "x", "{\"a\":2}"}) {
+      JsonScan pieces([](std::string_view, const JsonValue&) {});
+      pieces.feed(text);
+      pieces.feed(after);
+      JsonScan whole([](std::string_view, const JsonValue&) {});
+      whole.feed(std::string(text) + std::string(after));
+      EXPECT_TRUE(whole.done() && !whole.failed()) << text << after;
+      EXPECT_TRUE(pieces.done() && !pieces.failed()) << text << after;
+    }
+  JsonScan open([](std::string_view, const JsonValue&) {});
+  open.feed("{\"a\":[1]");
+  EXPECT_FALSE(open.done() || open.failed());
+  open.feed("?");
+  EXPECT_TRUE(open.failed());
+  open.restart();
+  EXPECT_FALSE(open.done() || open.failed());
+}
+
 TEST(JsonScan, TellsFiveLevelsAndNoMore) {
   EXPECT_EQ(scanned(R"({"a":{"b":{"c":{"d":{"e":1,"f":{"g":2},"h":3}}}},"i":4})"),
             "a.b.c.d.e=1;a.b.c.d.h=3;i=4;");
