@@ -247,7 +247,7 @@ class RootBuilder {
   }
 
   Status showDoors() {
-    if (box_.doors == nullptr) return {};
+    if (box_.doors == nullptr || !box_.doors->toShow()) return {};
     if (auto made = makeFolder(kDoorFolder); !made) return made;
     return box_.doors->showAt(at(kDoorFolder));
   }

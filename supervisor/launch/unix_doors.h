@@ -29,6 +29,8 @@ class UnixDoors {
   static base::Result<UnixDoors> makeInPlace(const std::vector<std::string>& names,
                                              const std::string& run_id);
 
+  /// Is there something to show in a box?
+  bool toShow() const { return bool(mount_); }
   /// Shows what `make` made at this path, an existing folder; read-only. Errors: Kernel.
   base::Status showAt(const std::string& path) const;
 

@@ -147,3 +147,12 @@ def test_the_proc_of_another_pid_namespace_is_none(place):
     job = place.start(*words, "--job", shell(place, "true"), "--spool", place.spool)
     out, err = job.communicate(timeout=60)
     assert job.returncode == 14 and "no /proc of this pid namespace" in err, err
+
+
+def test_the_unix_socket_of_a_grant_is_out_of_the_agents_hands(place):
+    job = shell(place, 'echo "$ANTHROPIC_SOCKET"; rm -f "$ANTHROPIC_SOCKET"; touch "$(dirname "$ANTHROPIC_SOCKET")/x"; '
+                       'test -S "$ANTHROPIC_SOCKET" && echo stays', secrets={"anthropic": {"from": {"env": "LENT"}}})
+    ran = end(place, begin(place, job, env={"LENT": world.new_key()}))
+    path, stays = ran.output.split()
+    assert stays == "stays" and path.endswith("/anthropic.sock"), ran.explain()
+    assert not pathlib.Path(path).parent.exists(), "left behind"
