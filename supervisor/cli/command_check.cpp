@@ -31,7 +31,7 @@ struct CheckOptions {
 std::vector<secrets::Grant> grantsOf(const job::JobSpec& job) {
   std::vector<secrets::GrantRequest> requests;
   for (const job::SecretSpec& secret : job.secrets) {
-    requests.push_back({secret.name, secret.provider, secret.base_url, secret.ca_file});
+    requests.push_back(init::grantRequestOf(secret));
   }
   auto grants = secrets::planGrants(requests);
   return grants ? std::move(*grants) : std::vector<secrets::Grant>{};

@@ -4,6 +4,7 @@
 
 #include <chrono>
 
+#include "supervisor/init/orders.h"
 #include "supervisor/launch/confine.h"
 #include "supervisor/launch/spawner.h"
 #include "supervisor/watch/reaper.h"
@@ -19,7 +20,10 @@ base::Status checkFile(const job::SecretSpec& secret, const std::string& path) {
   if (!file) return file.error();
   launch::StageStart start;
   start.stage = "secret-check";
-  start.config = {{"names", {secret.name}}, {"providers", {secret.provider}}};
+  start.config = {
+      {"names", {secret.name}},
+      {"providers", {secret.provider}},
+      {"injects", base::json::array{secrets::injectToJson(init::grantRequestOf(secret).inject)}}};
   start.extra_fds = {file->get()};
   start.service = launch::mayChangeIds();  // an ordinary user has nothing to give up
   start.uid = start.gid = launch::kBrokerUid;

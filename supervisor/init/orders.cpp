@@ -2,7 +2,6 @@
 
 #include "policies/explain.h"
 #include "policies/policy_reader.h"
-#include "secrets/grant_plan.h"
 #include "supervisor/init/in_place.h"
 #include "supervisor/init/tokens.h"
 #include "supervisor/job/executable.h"
@@ -42,8 +41,7 @@ void append(Faults& all, const Faults& more) {
 Faults checkGrants(const job::JobReading& reading) {
   Faults faults;
   for (const auto& secret : reading.job.secrets) {
-    auto planned =
-        secrets::planGrants({{secret.name, secret.provider, secret.base_url, secret.ca_file}});
+    auto planned = secrets::planGrants({grantRequestOf(secret)});
     if (!planned)
       faults.push_back({reading.placeOf("secrets." + secret.name), planned.error().sentence()});
   }
@@ -53,6 +51,20 @@ Faults checkGrants(const job::JobReading& reading) {
 constexpr std::size_t kMaxRepeatedWord = 4096;
 
 }  // namespace
+
+secrets::GrantRequest grantRequestOf(const job::SecretSpec& secret) {
+  secrets::GrantRequest request{secret.name, secret.provider, secret.base_url, secret.ca_file};
+  if (!secret.inject) return request;
+  const job::InjectSpec& said = *secret.inject;
+  warder::http::CredentialKind& inject = request.inject.emplace();
+  // The job's reader knows the same names.
+  inject.kind = warder::http::credentialKindNamed(said.kind).value_or(inject.kind);
+  inject.name = said.name;
+  inject.user = said.user;
+  inject.region = said.region;
+  inject.service = said.service;
+  return request;
+}
 
 Orders readOrders(const std::string& job_file, const job::Overrides& overrides, Reader reader) {
   job::JobReading reading = job::readJob(job_file, overrides);

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "policies/policy.h"
+#include "secrets/grant_plan.h"
 #include "supervisor/base/event.h"
 #include "supervisor/base/fault.h"
 #include "supervisor/init/init_config.h"
@@ -27,6 +28,9 @@ Orders readOrders(const std::string& job_file, const job::Overrides& overrides, 
 
 /// init's own reading. Errors: Config when the job is not the one that was checked, or has faults.
 base::Result<Orders> readOrdersAgain(const InitConfig& config);
+
+/// How the broker is asked to lend this secret.
+secrets::GrantRequest grantRequestOf(const job::SecretSpec& secret);
 
 /// The data of run.started.
 base::json::object describeStart(const InitConfig& config, const Orders& orders);

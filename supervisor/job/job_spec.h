@@ -25,6 +25,16 @@ struct EnvSource {
 /// Where a secret's bytes come from. init hands over an unread descriptor, never the bytes.
 using SecretSource = std::variant<FileSource, FdSource, EnvSource>;
 
+/// `secrets.NAME.inject`: how requests carry the secret, where its provider's data does not say it
+/// or says it otherwise. Names are checked where providers are known.
+struct InjectSpec {
+  std::string kind;     // header, bearer, basic, query, sigv4
+  std::string name;     // of the header, in lower case, or of the parameter
+  std::string user;     // of basic; empty: the secret is USER:PASSWORD
+  std::string region;   // of sigv4; empty: the host says it
+  std::string service;  // of sigv4
+};
+
 /// `secrets.NAME`: one secret and the upstream it is lent for.
 struct SecretSpec {
   std::string name;
@@ -32,6 +42,7 @@ struct SecretSpec {
   SecretSource from;
   std::string base_url;  // empty: the provider's own
   std::string ca_file;   // PEM of extra roots for this upstream; empty: the system's only
+  std::optional<InjectSpec> inject;
 };
 
 /// `results.to[]`: an endpoint that collects results.

@@ -32,6 +32,28 @@ std::string readFilePath(YamlFields& fields, const std::string& key, Draft& draf
   return readPath(fields, key, draft.folder, draft.faults).value_or("");
 }
 
+/// Which keys there may be beside `kind` depends on it.
+void readInject(const YamlNode& node, const std::string& path, SecretSpec& secret, Draft& draft) {
+  const std::vector<std::string> known = {"header", "bearer", "basic", "query", "sigv4"};
+  YamlFields fields(node, path, draft.faults);
+  const auto kind = fields.needText("kind");
+  if (!kind) return;
+  if (std::find(known.begin(), known.end(), *kind) == known.end()) {
+    draft.faults.add(*fields.find("kind"), path + ".kind: there is no " + inQuotes(*kind) +
+                                               base::suggestion(*kind, known));
+    return;
+  }
+  InjectSpec& inject = secret.inject.emplace();
+  inject.kind = *kind;
+  if (*kind == "header" || *kind == "query") inject.name = fields.needText("name").value_or("");
+  if (*kind == "basic") inject.user = fields.text("user").value_or("");
+  if (*kind == "sigv4") {
+    inject.service = fields.needText("service").value_or("");
+    inject.region = fields.text("region").value_or("");
+  }
+  fields.finish();
+}
+
 void readSecret(const base::YamlEntry& entry, Draft& draft) {
   const std::string path = "secrets." + entry.key;
   if (!isSecretName(entry.key)) {
@@ -55,6 +77,10 @@ void readSecret(const base::YamlEntry& entry, Draft& draft) {
     secret.base_url = readUrl(*url, path + ".base_url", draft.faults);
   }
   secret.ca_file = readFilePath(fields, "ca_file", draft);
+  if (const YamlNode* inject = fields.find("inject")) {
+    draft.note(path + ".inject", inject);
+    readInject(*inject, path + ".inject", secret, draft);
+  }
   fields.finish();
   draft.reading.job.secrets.push_back(std::move(secret));
 }

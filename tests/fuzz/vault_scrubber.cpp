@@ -9,7 +9,8 @@ using namespace warder::vault;
 
 namespace {
 
-constexpr std::string_view kHidden[] = {"sk-ant-x", "sk-ant-x/y\\z\"", "k+/-_k+/"};
+// None holds a character of what takes its place.
+constexpr std::string_view kHidden[] = {"sk-ant-q", "sk-ant-q/y\\z\"", "k+/-_k+/"};
 
 std::string scrub(const HiddenForms& forms, std::string_view bytes, std::size_t piece,
                   Scrubber::Mode mode) {
