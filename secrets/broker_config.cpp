@@ -62,6 +62,7 @@ json::object toJson(const Grant& grant) {
           {"upstream", toJson(grant.upstream)},
           {"also", std::move(also)},
           {"inject", injectToJson(grant.inject)},
+          {"terms", toJson(grant.terms)},
           {"secret_fd", grant.secret_fd},
           {"listener_fds", numbers(grant.listener_fds)},
           {"unix_fd", grant.unix_fd}};
@@ -77,6 +78,7 @@ Grant grantFromJson(const json::object& object) {
   for (const json::value& upstream : object.at("also").as_array())
     grant.also.push_back(upstreamFromJson(upstream.as_object()));
   grant.inject = injectFromJson(object.at("inject"));
+  grant.terms = termsFromJson(object.at("terms").as_object());
   grant.secret_fd = object.at("secret_fd").to_number<int>();
   grant.listener_fds = fdsAt(object, "listener_fds");
   grant.unix_fd = object.at("unix_fd").to_number<int>();

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "policies/policy.h"
+#include "secrets/grant_terms.h"
 #include "secrets/http/credential_kind.h"
 #include "supervisor/base/event.h"
 #include "supervisor/base/result.h"
@@ -35,6 +36,7 @@ struct Grant {
   std::vector<Upstream> also;
   /// How the job wants the secret to be carried; nothing: as the provider's data says.
   std::optional<http::CredentialKind> inject;
+  GrantTerms terms;
   int secret_fd = -1;
   std::vector<int> listener_fds;  // sockets that listen inside the agent's network namespace
   int unix_fd = -1;               // a listening Unix socket at a path in the box; -1: there is none
