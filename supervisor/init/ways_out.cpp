@@ -149,13 +149,13 @@ Status Supervisor::startBroker() {
     return {};
   }
   secrets::BrokerConfig broker;
-  broker.run_id = config_.run_id;
-  broker.shared_network = network_.how == launch::Capture::None;
   broker.policy = orders_.policy;
+  broker.run_id = config_.run_id;
+  // Other programs of a container reach what listens in its network.
+  broker.shared_network = network_.how == launch::Capture::None;
   if (auto made = makeUnixDoors(); !made) return made;
   std::vector<secrets::GrantRequest> requests;
-  for (const auto& secret : job_.secrets)
-    requests.push_back({secret.name, secret.provider, secret.base_url, secret.ca_file});
+  for (const auto& secret : job_.secrets) requests.push_back(grantRequestOf(secret));
   auto grants = secrets::planGrants(requests);
   if (!grants) return grants.error();
   broker.grants = std::move(*grants);
@@ -173,6 +173,7 @@ Status Supervisor::startBroker() {
     auto ca_file = lent.lendFile(grant.upstream.ca_file);
     if (!ca_file) return ca_file.error();
     grant.upstream.ca_file = std::move(*ca_file);
+    for (secrets::Upstream& also : grant.also) also.ca_file = grant.upstream.ca_file;
   }
   broker.doors = {lent.lendAll(network_.transparent), lent.lendAll(network_.proxy),
                   lent.lendAll(network_.dns_udp), lent.lendAll(network_.dns_tcp)};
