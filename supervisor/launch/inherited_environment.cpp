@@ -18,6 +18,10 @@ constexpr std::string_view kCredentialEnds[] = {"PASSWORD", "PASSWD", "TOKEN", "
 // Words of ours that are no credentials.
 constexpr std::string_view kHarmless[] = {"PWD", "OLDPWD"};
 
+constexpr std::string_view kLoaders[] = {"LD_PRELOAD",  "LD_AUDIT", "NODE_OPTIONS",
+                                         "BUN_OPTIONS", "BASH_ENV", "PYTHONSTARTUP",
+                                         "PERL5OPT",    "RUBYOPT"};
+
 /// Does some word of the name, as "_" divides it, stand for a credential?
 bool speaksOfCredential(std::string_view name) {
   if (std::find(std::begin(kHarmless), std::end(kHarmless), name) != std::end(kHarmless))
@@ -59,10 +63,13 @@ InheritedEnvironment siftEnvironment(const std::vector<std::string>& environment
     if (name.starts_with("WARDER_")) continue;
     if (speaksOfCredential(name) || holdsLogin(variable.substr(equals + 1)))
       sifted.held_back.push_back(name);
+    else if (std::find(std::begin(kLoaders), std::end(kLoaders), name) != std::end(kLoaders))
+      sifted.loaders.push_back(name);
     else
       sifted.passed[name] = variable.substr(equals + 1);
   }
   std::sort(sifted.held_back.begin(), sifted.held_back.end());
+  std::sort(sifted.loaders.begin(), sifted.loaders.end());
   return sifted;
 }
 

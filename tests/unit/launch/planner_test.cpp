@@ -138,6 +138,19 @@ TEST(InheritedEnvironment, HoldsBackWhatSpeaksOfACredentialAndWhatTheJobLends) {
                                                                {"A", "b=c"}}));
 }
 
+// BC-089: the list does not end with the names of yesterday.
+TEST(InheritedEnvironment, HoldsBackThirtyInventedNamesOfSecretsAndWhatLoadsCode) {
+  std::vector<std::string> environment = {"PATH=/bin", "LD_PRELOAD=/x.so", "NODE_OPTIONS=-r /x"};
+  for (const char* vendor : {"ACME", "FOO_BAR", "X9"})
+    for (const char* kind : {"KEY", "API_KEY", "TOKEN", "ACCESS_TOKEN", "SECRET", "CLIENT_SECRET",
+                             "PASSWORD", "AUTH", "CREDENTIALS", "PRIVATE"})
+      environment.push_back(std::string(vendor) + "_" + kind + "=hidden");
+  const auto sifted = siftEnvironment(environment, {});
+  EXPECT_EQ(sifted.held_back.size(), 30u);
+  EXPECT_THAT(sifted.loaders, ElementsAre("LD_PRELOAD", "NODE_OPTIONS"));
+  EXPECT_EQ(sifted.passed, (std::map<std::string, std::string>{{"PATH", "/bin"}}));
+}
+
 TEST(Planner, RunsTheExecutableThatWasFoundAndAppendsAPromptArgument) {
   auto job = someJob();
   job.agent.prompt = "do it";
