@@ -16,6 +16,8 @@ std::string_view reasonOf(int status) {
       return "Forbidden";
     case 404:
       return "Not Found";
+    case 415:
+      return "Unsupported Media Type";
     case 417:
       return "Expectation Failed";
     case 421:

@@ -209,7 +209,7 @@ Status Broker::addGrant(Grant grant, vault::SecretBytes secret) {
   if (!leases) return leases.error();
   for (const auto& lease : *leases) {
     state_->shared->rules.leases.push_back(lease);
-    for (const std::string_view hidden : lease->credential->hidden())
+    for (const std::string_view hidden : lease->secret->credential.hidden())
       state_->gate.hide(hidden, lease->grant->placeholder);
   }
   for (auto& listener : listeners)

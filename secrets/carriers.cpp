@@ -72,14 +72,14 @@ void eachParameter(std::string_view query, Use use) {
 
 bool isCarrierParameter(const Lease& lease, std::string_view name) {
   const std::string plain = http::lowerCase(percentDecoded(name));
-  const http::CredentialKind& kind = lease.credential->kind();
+  const http::CredentialKind& kind = lease.secret->credential.kind();
   return contains(lease.provider->credential_parameters, plain) ||
          (kind.kind == http::CredentialKind::Kind::Query && plain == http::lowerCase(kind.name));
 }
 
 /// Cookies and what is for a proxy only get removed: no client names itself to an API by them.
 bool isCredential(const Lease& lease, std::string_view lower_name) {
-  const http::CredentialKind& kind = lease.credential->kind();
+  const http::CredentialKind& kind = lease.secret->credential.kind();
   return lower_name == "authorization" ||
          (kind.kind == http::CredentialKind::Kind::Header && lower_name == kind.name) ||
          (contains(lease.provider->credential_headers, lower_name) && lower_name != "cookie" &&

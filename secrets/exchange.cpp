@@ -24,17 +24,17 @@ Exchange::Exchange(Shared& shared, ClientSide& client, const Asked& asked, const
       asked_(asked),
       verdict_(verdict),
       pool_key_(UpstreamPool::keyOf(verdict.lease ? verdict.lease->grant->name : "", asked.to)),
-      credential_(verdict.lease ? verdict.lease->credential : nullptr),
-      request_body_(asked.head.framing),
-      request_model_([&gate = shared.gate](std::string& text) { gate.clean(text); }) {
-  if (credential_ && credential_->signs() &&
+      secret_(verdict.lease ? verdict.lease->secret : nullptr),
+      request_body_(asked.head.framing) {
+  if (lent()) readTerms();
+  if (secret_ && secret_->credential.signs() &&
       http::findField(asked.head.fields, kContentHash) == nullptr)
     body_digest_.emplace();
 }
 
 asio::awaitable<ExchangeEnd> Exchange::run() {
-  pull();
-  bool going = request_fault_.empty();
+  bool going = !refusal_ && pull();
+  if (going && lent()) going = enterBudget();
   if (going && body_digest_) going = co_await collectForSigning();
   for (bool fresh = false; going; fresh = true) {
     const bool connected = co_await connect(fresh);
@@ -78,11 +78,11 @@ asio::awaitable<bool> Exchange::sendHead() {
   std::string_view query;
   std::string_view lines;
   vault::WipedBytes signature;
-  if (credential_) {
-    query = credential_->queryPart();
-    lines = credential_->lines();
+  if (secret_) {
+    query = secret_->credential.queryPart();
+    lines = secret_->credential.lines();
     if (!query.empty()) start += request.query.empty() ? "?" : "&";
-    if (credential_->signs() && !sign(request, signature)) co_return false;
+    if (secret_->credential.signs() && !sign(request, signature)) co_return false;
   }
   // A secret goes from its locked page into the TLS record, and nowhere else.
   const std::array<std::string_view, 6> parts{start, query, rest, lines, vault::viewOf(signature),
@@ -111,9 +111,9 @@ asio::awaitable<bool> Exchange::sendHead() {
 asio::awaitable<bool> Exchange::collectForSigning() {
   while (!request_body_.complete()) {
     if (unsent_.size() > shared_.limits.signed_body) {
-      request_fault_ = "a request that is to be signed may have a body of at most " +
-                       std::to_string(shared_.limits.signed_body) +
-                       " bytes, or must carry x-amz-content-sha256";
+      refuseBody("a request that is to be signed may have a body of at most " +
+                 std::to_string(shared_.limits.signed_body) +
+                 " bytes, or must carry x-amz-content-sha256");
       co_return false;
     }
     const net::ReadResult read = co_await readMore(*client_.connection, client_.inbox);
@@ -131,16 +131,16 @@ bool Exchange::sign(const Outgoing& request, vault::WipedBytes& lines) {
   if (query.starts_with('?')) query.remove_prefix(1);
   const vault::SigningCase what{request.method, request.host, request.path,      query,
                                 request.fields, hash,         std::time(nullptr)};
-  const auto signed_well = credential_->sign(what, lines);
-  if (!signed_well) request_fault_ = signed_well.error().sentence();
+  const auto signed_well = secret_->credential.sign(what, lines);
+  if (!signed_well) refuseBody(signed_well.error().sentence());
   return bool(signed_well);
 }
 
 /// A server may close an idle connection just when a request is on its way on it. One replay, on a
 /// connection of its own, and only when not a byte was answered.
 bool Exchange::mayReplay() const {
-  return reused_ && replayable_ && !answer_begun_ && !client_gone_ && request_fault_.empty() &&
-         failure_ && failure_->why == "closed" && !asked_.head.expects_continue;
+  return reused_ && replayable_ && !answer_begun_ && !client_gone_ && !refusal_ && failure_ &&
+         failure_->why == "closed" && !asked_.head.expects_continue;
 }
 
 void Exchange::prepareReplay() {
@@ -179,7 +179,7 @@ asio::awaitable<void> Exchange::relayUpgraded() {
 /// to download() says nothing about the upstream.
 void Exchange::failUpstream(std::string why, std::string sentence) {
   shared_.gate.clean(sentence);  // it goes to the agent too
-  if (!failure_ && !client_gone_ && request_fault_.empty())
+  if (!failure_ && !client_gone_ && !refusal_)
     failure_ = Failure{std::move(why), std::move(sentence)};
 }
 
@@ -194,8 +194,9 @@ void Exchange::failRead(const net::ReadResult& read, const std::string& when) {
 
 ExchangeEnd Exchange::conclude() {
   ExchangeEnd end;
+  leaveBudget();
   emitFailures();
-  if (answer_started_ || (answer_begun_ && client_gone_) || (client_gone_ && body_sent_)) {
+  if (answer_started_ || (client_gone_ && body_sent_)) {
     if (lent())
       emitCall();
     else
@@ -215,8 +216,7 @@ ExchangeEnd Exchange::conclude() {
     return end;
   }
   if (!failure_) failure_ = Failure{"closed", "it ended without a reason"};
-  end.answer = request_fault_.empty() ? upstreamFailed(failure_->why, failure_->sentence)
-                                      : badRequest({400, request_fault_});
+  end.answer = refusal_ ? *refusal_ : upstreamFailed(failure_->why, failure_->sentence);
   if (request_body_.complete() && asked_.head.keep_alive) end.then = ExchangeEnd::Then::KeepAlive;
   return end;
 }

@@ -10,6 +10,7 @@
 #include "secrets/body_digest.h"
 #include "secrets/decision.h"
 #include "secrets/http/body_decoder.h"
+#include "secrets/models/request_judge.h"
 #include "secrets/models/usage_meter.h"
 #include "secrets/shared.h"
 #include "secrets/vault/scrubber.h"
@@ -45,6 +46,8 @@ class Exchange {
     std::string sentence;
   };
 
+  void readTerms();
+  bool enterBudget();
   boost::asio::awaitable<bool> connect(bool fresh);
   boost::asio::awaitable<bool> sendHead();
   boost::asio::awaitable<bool> collectForSigning();
@@ -54,6 +57,7 @@ class Exchange {
   void settleUpstream();
 
   bool pull();
+  void judgeWhole();
   boost::asio::awaitable<void> upload();
   boost::asio::awaitable<bool> uploadBody();
   boost::asio::awaitable<bool> sendBody(bool all);
@@ -70,6 +74,12 @@ class Exchange {
   boost::asio::awaitable<bool> writeToClient(boost::asio::const_buffer bytes);
   boost::asio::awaitable<void> relayUpgraded();
 
+  void refuse(Refusal refusal);
+  void refuseBody(std::string sentence);
+  bool keepBudget();
+  void leaveBudget();
+  std::string modelAsked() const;
+  std::optional<double> costSoFar() const;
   void failUpstream(std::string why, std::string sentence);
   void failRead(const net::ReadResult& read, const std::string& when);
   ExchangeEnd conclude();
@@ -84,18 +94,21 @@ class Exchange {
   const Asked& asked_;
   const Verdict& verdict_;
   std::string pool_key_;
-  std::shared_ptr<const vault::Credential> credential_;  // null: nothing is injected
+  std::shared_ptr<const LentSecret> secret_;  // null: nothing is injected
   std::unique_ptr<net::Connection> upstream_;
   bool reused_ = false;  // upstream_ served another request before
 
   http::BodyDecoder request_body_;
-  std::optional<BodyDigest> body_digest_;  // of a body whose hash is signed
-  models::ModelScan request_model_;
+  std::optional<BodyDigest> body_digest_;        // of a body whose hash is signed
+  std::unique_ptr<models::RequestJudge> judge_;  // null: nothing of the body is judged
+  bool judged_ = false;                          // the whole body was, and may go
+  models::BudgetCall budget_call_;
   std::string payload_hash_;  // once it was needed
   std::uint64_t request_bytes_ = 0;
-  std::string request_fault_;  // the agent's body broke its framing
-  std::string unsent_;         // framed body that has not gone out
-  std::string sent_;           // framed body that went out, while it is small enough to go again
+  std::optional<Refusal> refusal_;  // the body broke its framing, or must not go out
+  std::string unsent_;              // framed body that may go out
+  std::string held_;                // framed body that waits for what follows, to be judged with it
+  std::string sent_;  // framed body that went out, while it is small enough to go again
   bool replayable_ = true;
   bool body_sent_ = false;
 
@@ -105,7 +118,7 @@ class Exchange {
   ClientFraming client_framing_;
   std::optional<http::BodyDecoder> answer_body_;
   std::optional<vault::Scrubber> scrubber_;
-  std::optional<models::UsageMeter> meter_;
+  std::unique_ptr<models::AnswerMeter> meter_;
   vault::WipedBytes to_client_;  // head and framed content that may pass now
   std::uint64_t response_bytes_ = 0;
   bool answer_begun_ = false;    // its first byte came

@@ -77,9 +77,7 @@ asio::awaitable<bool> Exchange::readAnswerHead() {
     }
     if (scan == http::HeadScan::Whole) {
       // Before anything is copied out of it.
-      if (credential_)
-        vault::scrubWhole(credential_->hidden().front(), verdict_.lease->grant->placeholder,
-                          answer_inbox_, scanned_);
+      if (secret_) vault::scrubWhole(secret_->hidden, answer_inbox_, scanned_);
       auto head = http::parseResponseHead(vault::viewOf(answer_inbox_).substr(0, scanned_),
                                           asked_.head.method == "HEAD");
       vault::dropFront(answer_inbox_, std::exchange(scanned_, 0));
@@ -126,9 +124,13 @@ asio::awaitable<bool> Exchange::passHead() {
   answer_body_.emplace(answer_.framing);
   if (lent()) {
     const bool events = isEventStream(answer_);
-    scrubber_.emplace(credential_->hidden().front(), verdict_.lease->grant->placeholder,
+    scrubber_.emplace(secret_->hidden,
                       events ? vault::Scrubber::Mode::Events : vault::Scrubber::Mode::Window);
-    meter_.emplace(events, [&gate = shared_.gate](std::string& text) { gate.clean(text); });
+    const std::string* type = http::findField(answer_.fields, "content-type");
+    const std::string_view said = type != nullptr ? *type : std::string_view();
+    meter_ =
+        models::AnswerMeter::make(verdict_.route.dialect, said,
+                                  [&gate = shared_.gate](std::string& text) { gate.clean(text); });
   }
   const std::string text =
       switched_ ? switchingHead(answer_) : clientHead(answer_, client_framing_);
@@ -160,6 +162,7 @@ asio::awaitable<bool> Exchange::passBody() {
     if (answer_body_->complete() && scrubber_) scrubber_->finish(piece);
     if (meter_) meter_->feed(vault::viewOf(piece));
     framePiece(piece);
+    if (!keepBudget()) co_return false;
     const vault::WipedBytes out = std::exchange(to_client_, {});
     if (!out.empty()) {
       const bool passed = co_await writeToClient(asio::buffer(out));

@@ -1,4 +1,5 @@
 // What is told of an exchange when it is over.
+#include "secrets/decision_events.h"
 #include "secrets/exchange.h"
 
 namespace warder::secrets {
@@ -23,8 +24,11 @@ void Exchange::emitFailures() const {
                    {"port", asked_.to.port},
                    {"why", failure_->why},
                    {"sentence", failure_->sentence}}});
-  if (!request_fault_.empty())
-    shared_.emit({"broker.bad_request", {{"grant", grant}, {"sentence", request_fault_}}});
+  if (!refusal_) return;
+  if (refusal_->why == "bad_request")
+    shared_.emit({"broker.bad_request", {{"grant", grant}, {"sentence", refusal_->sentence}}});
+  else
+    emitDenied(shared_, asked_, verdict_, *refusal_);
 }
 
 std::string_view Exchange::howItEnded() const {
@@ -35,10 +39,8 @@ std::string_view Exchange::howItEnded() const {
 void Exchange::emitCall() const {
   const models::Usage usage = meter_ ? meter_->usage() : models::Usage{};
   std::string model = meter_ ? meter_->model() : "";
-  if (model.empty()) model = request_model_.model();
-  if (model.empty()) model = verdict_.model;
-  const auto cost = verdict_.route.bills ? models::costOf(*verdict_.lease->provider, model, usage)
-                                         : std::optional<double>(0.0);
+  if (model.empty()) model = modelAsked();
+  const auto cost = costSoFar();
   base::json::object data{
       {"grant", verdict_.lease->grant->name},
       {"provider", verdict_.lease->grant->provider},
@@ -58,7 +60,9 @@ void Exchange::emitCall() const {
       {"request_bytes", request_bytes_},
       {"response_bytes", response_bytes_},
       {"ended", howItEnded()}};
+  if (verdict_.route.bills) data["usage_told"] = meter_ && meter_->usageTold();
   if (meter_ && !meter_->error().empty()) data["error"] = meter_->error();
+  if (meter_ && !meter_->unreadable().empty()) data["unreadable"] = meter_->unreadable();
   if (scrubber_ && scrubber_->hits() > 0) data["scrubbed"] = scrubber_->hits();
   shared_.emit({"llm.call", std::move(data)});
 }

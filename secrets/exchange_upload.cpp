@@ -46,7 +46,7 @@ asio::awaitable<void> Exchange::upload() {
   const bool whole = co_await uploadBody();
   if (whole) co_await watchClient();
   // The upstream does not take the body: it has answered or is gone, and download() will tell.
-  if (!client_gone_ && request_fault_.empty()) co_await waitForEver();
+  if (!client_gone_ && !refusal_) co_await waitForEver();
 }
 
 /// Takes what has come of the body off the inbox and frames it anew; false when it broke its
@@ -54,6 +54,8 @@ asio::awaitable<void> Exchange::upload() {
 bool Exchange::pull() {
   const bool chunked = asked_.head.framing.kind == http::Framing::Kind::Chunked;
   const bool was_complete = request_body_.complete();
+  unsent_ += std::exchange(held_, {});
+  std::string& pulled = judge_ ? held_ : unsent_;
   std::size_t used = 0;
   while (used < client_.inbox.size()) {
     const auto step = request_body_.step(std::string_view(client_.inbox).substr(used));
@@ -61,17 +63,33 @@ bool Exchange::pull() {
     used += step.consumed;
     if (step.data.empty()) continue;
     request_bytes_ += step.data.size();
-    if (lent()) request_model_.feed(step.data);
+    if (judge_) judge_->feed(step.data);
     if (body_digest_) body_digest_->add(step.data);
     if (chunked)
-      appendChunk(unsent_, step.data);
+      appendChunk(pulled, step.data);
     else
-      unsent_ += step.data;
+      pulled += step.data;
   }
   client_.inbox.erase(0, used);
-  if (chunked && !was_complete && request_body_.complete()) unsent_ += "0\r\n\r\n";
-  if (request_body_.bad()) request_fault_ = request_body_.fault();
-  return !request_body_.bad();
+  if (chunked && !was_complete && request_body_.complete()) pulled += "0\r\n\r\n";
+  if (request_body_.bad()) refuseBody(request_body_.fault());
+  if (judge_ && !judged_) judgeWhole();
+  return !refusal_;
+}
+
+/// What came last waits until what follows it is here, and goes when the whole body was judged:
+/// nobody acts on half a document.
+void Exchange::judgeWhole() {
+  judged_ = request_body_.complete() && judge_->finish();
+  if (judged_) unsent_ += std::exchange(held_, {});
+  const auto& found = judge_->refusal();
+  if (!found) return;
+  Refusal refusal;
+  refusal.status = static_cast<int>(found->status);
+  refusal.why = models::nameOf(found->fault);
+  refusal.error_type = found->error_type;
+  refusal.sentence = found->sentence;
+  refuse(std::move(refusal));
 }
 
 /// Sends what was pulled. `all`: until the body is complete, reading more of it.

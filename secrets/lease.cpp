@@ -21,7 +21,11 @@ base::Result<std::shared_ptr<Lease>> makeLease(const Lease& common, const Place&
   auto lease = std::make_shared<Lease>(common);
   lease->to = place.to;
   lease->routes = place.routes;
-  lease->credential = std::make_shared<const vault::Credential>(std::move(*credential));
+  // Moving a credential leaves its pages where they are, so the views stay good.
+  auto hidden = vault::HiddenForms::make(credential->hidden(), common.grant->placeholder);
+  if (!hidden) return hidden.error();
+  lease->secret =
+      std::make_shared<const LentSecret>(LentSecret{std::move(*credential), std::move(*hidden)});
   return lease;
 }
 
@@ -33,7 +37,7 @@ base::Result<Leases> makeLeases(const Grant& grant, const vault::SecretBytes& se
   Lease common;
   common.grant = std::make_shared<const Grant>(grant);
   common.provider = std::make_shared<const models::Provider>(std::move(*provider));
-  common.budget = std::make_shared<models::Budget>(models::BudgetLimits{});
+  common.budget = std::make_shared<models::Budget>(grant.terms.budget);
   std::vector<Place> places{{grant.upstream, common.provider->kinds, common.provider->routes}};
   const auto& hosts = common.provider->hosts;
   for (std::size_t i = 0; i < std::min(hosts.size(), grant.also.size()); ++i)

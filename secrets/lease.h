@@ -8,8 +8,15 @@
 #include "secrets/models/budget.h"
 #include "secrets/models/provider.h"
 #include "secrets/vault/credential.h"
+#include "secrets/vault/hidden_forms.h"
 
 namespace warder::secrets {
+
+/// A secret in use, and what must not come back of it.
+struct LentSecret {
+  vault::Credential credential;
+  vault::HiddenForms hidden;  // views into the credential
+};
 
 struct Lease {
   std::shared_ptr<const Grant> grant;
@@ -17,7 +24,7 @@ struct Lease {
   Upstream to;
   std::vector<models::Route> routes;
   /// A request keeps the one that it began with when the secret is renewed meanwhile.
-  std::shared_ptr<const vault::Credential> credential;
+  std::shared_ptr<const LentSecret> secret;
   std::shared_ptr<models::Budget> budget;  // one for all leases of a grant
   bool revoked = false;
 };

@@ -111,7 +111,7 @@ Outgoing outgoing(const Asked& asked, const Verdict& verdict) {
   if (verdict.lease) {
     request.query = withoutCredentials(*verdict.lease, asked.target.query);
     request.fields.push_back({"Accept-Encoding", "identity"});
-    for (const http::FixedHeader& fixed : verdict.lease->credential->kind().extra)
+    for (const http::FixedHeader& fixed : verdict.lease->secret->credential.kind().extra)
       addFixed(request.fields, fixed);
   }
   if (passesUpgrade(asked, verdict)) {

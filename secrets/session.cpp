@@ -3,6 +3,7 @@
 #include <array>
 
 #include "secrets/answers.h"
+#include "secrets/decision_events.h"
 #include "secrets/exchange.h"
 #include "secrets/host_field.h"
 #include "secrets/read_more.h"
@@ -12,8 +13,6 @@ namespace warder::secrets {
 namespace asio = boost::asio;
 
 namespace {
-
-constexpr std::size_t kLongestPath = 256;
 
 class Session {
  public:
@@ -95,7 +94,7 @@ class Session {
     const Asked asked{shared_->rules, approach_.lease, to, head, *target};
     Verdict verdict = decide(asked);
     if (!verdict.refusal) verdict.refusal = judgeUpgrade(asked, verdict);
-    emitDecision(asked, verdict);
+    emitVerdict(*shared_, asked, verdict);
     if (verdict.refusal) {
       const AnswerShape shape = shapeOfRefusal(head);
       const bool going = co_await refuse(std::move(*verdict.refusal), shape);
@@ -214,28 +213,6 @@ class Session {
       if (read.failure || read.bytes == 0) co_return;
       total += read.bytes;
     }
-  }
-
-  void emitDecision(const Asked& asked, const Verdict& verdict) {
-    std::string path = asked.target.path;
-    shared_->gate.clean(path);  // before it is cut
-    path = path.substr(0, kLongestPath);
-    base::json::object data{{"grant", verdict.lease ? verdict.lease->grant->name : ""},
-                            {"method", asked.head.method},
-                            {"host", asked.to.host},
-                            {"port", asked.to.port},
-                            {"path", path}};
-    if (approach_.lease) data["grant"] = approach_.lease->grant->name;
-    if (verdict.foreign_credential) shared_->emit({"broker.foreign_credential", data});
-    if (!verdict.refusal) return;
-    data["why"] = verdict.refusal->why;
-    data["rule"] = verdict.refusal->rule;
-    data["reason"] = verdict.refusal->sentence;
-    if (!verdict.incident.empty()) {
-      data["grant"] = verdict.incident;
-      shared_->emit({"broker.incident", data});
-    }
-    shared_->emit({"broker.denied", std::move(data)});
   }
 
   std::shared_ptr<Shared> shared_;

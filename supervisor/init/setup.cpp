@@ -195,6 +195,8 @@ Status Supervisor::preparePlace() {
             {{"sentence", "the agent does not get " + name +
                               ", which makes programs run what nobody named; if it shall, write it "
                               "into agent.env"}}});
+  if (!ca_pem_.empty())
+    if (auto trust = prepareTrust(); !trust) return trust.error().during("certificates");
   return openCgroups();
 }
 
@@ -214,6 +216,11 @@ Status Supervisor::makeRoot() {
   box.host_name = kHostName;
   box.doors = &unix_doors_;
   box.name_server = broker_.pid > 0;
+  if (!ca_pem_.empty()) {
+    auto trust = prepareTrust();
+    if (!trust) return trust.error().during("certificates");
+    box.trust = std::move(trust->trust);
+  }
   return launch::buildBoxRoot(box);
 }
 

@@ -27,6 +27,7 @@
 #include "supervisor/launch/agent_network.h"
 #include "supervisor/launch/planner.h"
 #include "supervisor/launch/spawner.h"
+#include "supervisor/launch/trust_place.h"
 #include "supervisor/launch/unix_doors.h"
 #include "supervisor/report/fold.h"
 #include "supervisor/watch/reaper.h"
@@ -89,6 +90,7 @@ class Supervisor {
   base::Status makeUnixDoors();
   base::Status startBroker();
   base::Status awaitBroker();
+  base::Result<launch::PreparedTrust> prepareTrust();
 
   // workload.cpp
   void startBaseline();
@@ -149,6 +151,7 @@ class Supervisor {
   std::unique_ptr<StageLink> harvest_link_;
   std::optional<launch::StartedStage> pending_scribe_, pending_network_, pending_broker_;
   launch::AgentNetwork network_;
+  std::string ca_pem_;  // of the broker's authority; empty: it ends no TLS
   launch::UnixDoors unix_doors_;
   launch::BoxFacts facts_;
   std::unique_ptr<MemoryWatch> memory_;

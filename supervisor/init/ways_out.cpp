@@ -10,6 +10,7 @@
 #include "supervisor/init/supervisor.h"
 #include "supervisor/init/tokens.h"
 #include "supervisor/launch/confine.h"
+#include "supervisor/launch/trust_place.h"
 
 namespace warder::init {
 
@@ -195,7 +196,29 @@ Status Supervisor::awaitBroker() {
   broker_ = adopt(std::move(*pending_broker_), &Supervisor::onBroker);
   pending_broker_.reset();
   if (!ready) return ready.error();
+  const json::value* ca = ready->body.if_contains("ca_pem");
+  if (ca != nullptr && ca->is_string()) ca_pem_ = std::string(ca->get_string());
   return {};
+}
+
+/// Certificates and variables by which the agent's programs believe whom the broker speaks for.
+base::Result<launch::PreparedTrust> Supervisor::prepareTrust() {
+  launch::TrustOrder order;
+  order.ca_pem = ca_pem_;
+  order.job_env = job_.agent.env;
+  order.inherited = facts_.inherited;
+  order.path = job_.agent.path;
+  order.transparent = network_.how != launch::Capture::None;
+  order.proxy_port = network_.proxy_port;
+  const std::string& image = job_.agent.root;
+  auto trust = config_.inPlace()
+                   ? launch::trustInPlace(order, config_.run_id)
+                   : launch::trustForBox(order, image.empty() ? std::string("/") : image);
+  if (!trust) return trust;
+  for (const auto& sentence : trust->environment.warnings)
+    record({"preflight.warning", {{"sentence", sentence}}});
+  facts_.trust = trust->environment;
+  return trust;
 }
 
 }  // namespace warder::init

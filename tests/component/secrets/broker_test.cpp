@@ -22,6 +22,7 @@ using tests::LoopbackUpstream;
 using tests::Peer;
 
 const std::string kKey(kRealKey);
+const std::string kAskJson = "{\"ask\":\"json\"}";
 
 std::string answer(const std::string& body, const std::string& headers = "") {
   return "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n" + headers +
@@ -217,7 +218,7 @@ TEST_F(Broker, TakesASecretThatTheUpstreamEchoesOutOfHeadsAndBodies) {
   const std::string events = "event: x\ndata: " + kKey + "\n\ndata: unfinished " + kKey;
   LoopbackUpstream upstream(ca_.issue(), [&](Peer& peer) {
     const auto request = peer.readRequest();
-    if (request->body == "json") {
+    if (request->body == kAskJson) {
       peer.write("HTTP/1.1 200 " + kKey + "\r\nX-Echo: a " + kKey +
                  " b\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n");
       for (const char byte : body) peer.write({&byte, 1});
@@ -229,7 +230,7 @@ TEST_F(Broker, TakesASecretThatTheUpstreamEchoesOutOfHeadsAndBodies) {
   BrokerThread broker(setupFor(upstream));
   const std::string replaced = broker.placeholder().substr(0, kKey.size());
   DoorClient json(broker.port());
-  json.send(broker.request("json"));
+  json.send(broker.request(kAskJson));
   const auto got = json.readAnswer();
   EXPECT_EQ(got.status, 200);
   EXPECT_THAT(got.head,
@@ -238,7 +239,7 @@ TEST_F(Broker, TakesASecretThatTheUpstreamEchoesOutOfHeadsAndBodies) {
   EXPECT_EQ(broker.event("llm.call").at("scrubbed").to_number<int>(), 2);
 
   DoorClient stream(broker.port());
-  stream.send(broker.request("stream"));
+  stream.send(broker.request("{\"ask\":\"stream\"}"));
   EXPECT_EQ(stream.readAnswer().body,
             "event: x\ndata: " + replaced + "\n\ndata: unfinished " + replaced);
   EXPECT_THAT(broker.allEvents(), Not(HasSubstr("REALKEY")));
@@ -261,13 +262,13 @@ TEST_F(Broker, TakesASecretThatIsEchoedWithEscapesOutOfEventsAndAnswers) {
                                 jsonEscaped(kKey, "\\\\u%04x"), "%73" + kKey.substr(1)};
   LoopbackUpstream upstream(ca_.issue(), [&](Peer& peer) {
     while (const auto request = peer.readRequest()) {
-      const std::string& echo = echoes[request->body[1] - '0'];
+      const std::string& echo = echoes[request->body[9] - '0'];
       const std::string document = "{\"type\":\"error\",\"model\":\"" + echo +
                                    "\",\"error\":{\"type\":\"" + echo + "\",\"message\":\"no " +
                                    echo + "\"}}";
       const std::string events = "event: message_start\ndata: {\"message\":{\"model\":\"" + echo +
                                  "\"}}\n\nevent: error\ndata: " + document + "\n\n";
-      const bool streamed = request->body[0] == 's';
+      const bool streamed = request->body[8] == 's';  // {"ask":"s0"}
       const std::string& body = streamed ? events : document;
       peer.write("HTTP/1.1 " + std::string(streamed ? "200 OK" : "400 Bad Request") +
                  "\r\nContent-Type: " + (streamed ? "text/event-stream" : "application/json") +
@@ -280,7 +281,7 @@ TEST_F(Broker, TakesASecretThatIsEchoedWithEscapesOutOfEventsAndAnswers) {
   for (const std::string kind : {"j", "s"}) {
     for (const int form : {0, 1, 2, 3}) {
       DoorClient client(broker.port());
-      client.send(broker.request(kind + std::to_string(form)));
+      client.send(broker.request("{\"ask\":\"" + std::string(kind) + std::to_string(form) + "\"}"));
       const auto got = client.readAnswer();
       const auto call = broker.event("llm.call");
       EXPECT_THAT(base::json::serialize(call),

@@ -51,7 +51,7 @@ TEST_F(Passing, AnswersExpectOnceTheUpstreamIsThere) {
   });
   BrokerThread broker(setupFor(upstream));
   DoorClient client(broker.port());
-  const std::string request = broker.request("0123456789", "Expect: 100-continue\r\n");
+  const std::string request = broker.request("{\"n\":1234}", "Expect: 100-continue\r\n");
   const std::size_t head = request.find("\r\n\r\n") + 4;
   client.send(request.substr(0, head));
   EXPECT_EQ(client.readUntil("\r\n\r\n"), "HTTP/1.1 100 Continue\r\n\r\n");
@@ -79,7 +79,7 @@ TEST_F(Passing, PassesAnEarlyAnswerWhileTheBodyIsStillOnItsWay) {
   });
   BrokerThread broker(setupFor(upstream));
   DoorClient client(broker.port());
-  const std::string request = broker.request(std::string(1'000'000, 'x'));
+  const std::string request = broker.request("{\"text\":\"" + std::string(1'000'000, 'x') + "\"}");
   client.send(request.substr(0, 2'000));  // and no more
   EXPECT_EQ(client.readAnswer().body, "{\"too\":\"big\"}");
 }
@@ -92,19 +92,20 @@ TEST_F(Passing, PassesChunkedRequestsAsChunks) {
   });
   BrokerThread broker(setupFor(upstream));
   DoorClient client(broker.port());
-  client.send("POST /v1/messages HTTP/1.1\r\nHost: localhost\r\nx-api-key: " + broker.placeholder() +
-              "\r\nTransfer-Encoding: chunked\r\n\r\n5;x=y\r\nhello\r\n6\r\n "
-              "world\r\n0\r\nx-api-key: late\r\n\r\n");
+  client.send(
+      "POST /v1/messages HTTP/1.1\r\nHost: localhost\r\nx-api-key: " + broker.placeholder() +
+      "\r\nTransfer-Encoding: chunked\r\n\r\n5;x=y\r\n{\"a\":\r\n6\r\n  "
+      "1  }\r\n0\r\nx-api-key: late\r\n\r\n");
   EXPECT_EQ(client.readAnswer().status, 200);
-  EXPECT_EQ(seen.get_future().get(), "5\r\nhello\r\n6\r\n world\r\n0\r\n\r\n");
+  EXPECT_EQ(seen.get_future().get(), "5\r\n{\"a\":\r\n6\r\n  1  }\r\n0\r\n\r\n");
 }
 
 TEST_F(Passing, RefusesABodyThatBreaksItsFraming) {
   LoopbackUpstream upstream(ca_.issue(), [](Peer& peer) { peer.waitForClose(); });
   BrokerThread broker(setupFor(upstream));
   DoorClient client(broker.port());
-  client.send("POST /v1/messages HTTP/1.1\r\nHost: localhost\r\nx-api-key: " + broker.placeholder() +
-              "\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhelloX\r\n");
+  client.send("POST /v1/messages HTTP/1.1\r\nHost: localhost\r\nx-api-key: " +
+              broker.placeholder() + "\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{\"a\":X\r\n");
   EXPECT_EQ(client.readAnswer().status, 400);
   EXPECT_THAT(std::string(broker.event("broker.bad_request").at("sentence").as_string()),
               HasSubstr("longer than it says"));
@@ -116,8 +117,8 @@ TEST_F(Passing, ServesHttp10WithoutKeepAlive) {
       saying("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n"));
   BrokerThread broker(setupFor(upstream));
   DoorClient client(broker.port());
-  client.send("POST /v1/messages HTTP/1.0\r\nHost: localhost\r\nx-api-key: " + broker.placeholder() +
-              "\r\nConnection: keep-alive\r\nContent-Length: 2\r\n\r\n{}");
+  client.send("POST /v1/messages HTTP/1.0\r\nHost: localhost\r\nx-api-key: " +
+              broker.placeholder() + "\r\nConnection: keep-alive\r\nContent-Length: 2\r\n\r\n{}");
   const std::string all = client.readAll();
   EXPECT_THAT(all,
               AllOf(testing::EndsWith("Connection: close\r\n\r\n{}"), Not(HasSubstr("chunked"))));
@@ -177,7 +178,7 @@ TEST_F(Passing, CarriesBodiesOfFiftyMegabytesBothWays) {
   });
   BrokerThread broker(setupFor(upstream));
   DoorClient client(broker.port());
-  client.send(broker.request(std::string(kSize, 'x')));
+  client.send(broker.request("{\"text\":\"" + std::string(kSize - 11, 'x') + "\"}"));
   const auto got = client.readAnswer();
   EXPECT_EQ(got.status, 200);
   EXPECT_EQ(got.body, std::string(kSize, 'y'));

@@ -223,7 +223,8 @@ TEST(BrokerStage, KeepsTheKeyInOneLockedPageAndNowhereElse) {
     EXPECT_THAT(base::json::serialize(event), Not(HasSubstr(key)));
   }
   EXPECT_EQ(right_keys, 5);
-  client.send("GET /next HTTP/1.1\r\nHost: localhost\r\n\r\n");  // answered when the call before is over
+  client.send(
+      "GET /next HTTP/1.1\r\nHost: localhost\r\n\r\n");  // answered when the call before is over
   EXPECT_EQ(client.readAnswer().status, 404);
   const auto found = broker.findInMemory(key);
   EXPECT_EQ(found.times, 1);
@@ -253,7 +254,9 @@ TEST(BrokerStage, UsesConstantMemoryForBodiesOfFiftyMegabytes) {
   const long before = std::stol(broker.statusLine("VmHWM"));
   DoorClient client(broker.port());
   client.send(broker.requestHead(kSize));
-  for (int i = 0; i < 50; ++i) client.send(std::string(1'000'000, 'x'));
+  client.send("{\"text\":\"" + std::string(999'991, 'x'));
+  for (int i = 1; i < 49; ++i) client.send(std::string(1'000'000, 'x'));
+  client.send(std::string(999'998, 'x') + "\"}");
   EXPECT_EQ(client.readAnswer().body.size(), kSize);
   EXPECT_LT(std::stol(broker.statusLine("VmHWM")) - before, 32 * 1024) << "KiB";
 }
