@@ -12,6 +12,7 @@ import pytest
 
 import microvm_world
 import world
+from microvm_world import files, vm  # noqa: F401 (fixtures)
 
 # Talks to the model as an agent does, writes what it said, and looks for the key it does not have.
 AGENT = """
@@ -31,19 +32,6 @@ require("http").request(url, {method: "POST", headers: {"content-type": "applica
   });
 }).on("error", (error) => { console.error(error.message); process.exit(1); }).end(body);
 """
-
-
-@pytest.fixture(scope="module")
-def files():
-    reason = microvm_world.missing()
-    if reason:
-        pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
-    return microvm_world.build_files()
-
-
-@pytest.fixture
-def vm(files, tmp_path):
-    return microvm_world.Machine(files, tmp_path)
 
 
 @pytest.fixture
@@ -114,7 +102,8 @@ def test_a_command_behind_dashes_runs_instead_of_the_agent(run_job):
     assert "agent | other command" in done.console
 
 
-def test_a_machine_that_is_asked_to_stop_ends_its_run_in_order(files, tmp_path):
+@pytest.mark.parametrize("asked", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=["INT", "TERM", "HUP"])
+def test_a_machine_that_is_asked_to_stop_ends_its_run_in_order(files, tmp_path, asked):
     (tmp_path / "workspace").mkdir()
     script = "trap 'echo got TERM; exit 0' TERM; echo up; while :; do sleep 0.1; done"
     (tmp_path / "job.yaml").write_text(json.dumps({
@@ -126,11 +115,45 @@ def test_a_machine_that_is_asked_to_stop_ends_its_run_in_order(files, tmp_path):
         for line in process.stdout:
             console += line
             if "agent | up" in line:
-                process.send_signal(signal.SIGTERM)
+                process.send_signal(asked)
     assert process.returncode == 15, console
     assert "agent | got TERM" in console, console
     report, = (tmp_path / "warder-results").glob("*/report.json")
     assert json.loads(report.read_text())["outcome"]["class"] == "stopped"
+
+
+def test_a_machine_that_is_asked_twice_does_not_wait_for_the_agents_grace(files, tmp_path):
+    (tmp_path / "workspace").mkdir()
+    script = "trap 'echo got TERM' TERM; echo up; while :; do sleep 0.1; done"
+    (tmp_path / "job.yaml").write_text(json.dumps({
+        "version": 1, "policy": {}, "limits": {"grace": "1h"},
+        "agent": {"command": ["sh", "-c", script], "workspace": "workspace"}}))
+    command = [world.ROOT / "image/microvm/run", tmp_path / "job.yaml", "--files", files]
+    with subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          text=True) as process:
+        watchdog = threading.Timer(microvm_world.GIVE_UP, process.kill)
+        watchdog.start()
+        console = ""
+        for line in process.stdout:
+            console += line
+            if "agent | up" in line or "agent | got TERM" in line:
+                process.send_signal(signal.SIGTERM)
+        watchdog.cancel()
+    assert process.returncode == 15, console
+    assert "once more ends it without a report" in console, console
+    report, = (tmp_path / "warder-results").glob("*/report.json")
+    assert json.loads(report.read_text())["outcome"]["class"] == "stopped"
+
+
+def test_ctrl_alt_del_stops_a_run_in_order(vm):
+    disk = vm.archive({"job.yaml": job_text("trap 'echo got TERM; exit 0' TERM; echo up; while :; do sleep 0.1; done")})
+    booted = vm.with_keyboard().boot(
+        f"warder.job={vm.disk(disk)}",
+        on_line=lambda line: vm.order("sendkey ctrl-alt-delete") if "agent | up" in line else None)
+    booted.ended_in_order()
+    assert booted.code == 15, booted.console
+    booted.says("agent | got TERM")
+    assert "SIGINT" in json.loads(booted.report)["outcome"]["sentence"]
 
 
 def test_a_job_with_faults_says_where_and_starts_nothing(run_job):

@@ -9,19 +9,7 @@ import pytest
 
 import microvm_world
 import world
-
-
-@pytest.fixture(scope="module")
-def files():
-    reason = microvm_world.missing()
-    if reason:
-        pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
-    return microvm_world.build_files()
-
-
-@pytest.fixture
-def vm(files, tmp_path):
-    return microvm_world.Machine(files, tmp_path)
+from microvm_world import files, vm  # noqa: F401 (fixtures)
 
 
 FACTS = r"""
@@ -41,6 +29,9 @@ fact pts 'grep " /dev/pts " /proc/mounts'
 fact fd 'cat <(echo through)'
 fact route 'grep "^eth0.00000000" /proc/net/route'
 fact root 'grep " / " /proc/mounts; touch /written && echo writable'
+fact drivers 'cut -d" " -f1 /proc/modules'
+fact hurry 'cat /sys/kernel/rcu_expedited'
+fact ports 'ls /dev/virtio-ports'
 fact cad 'cat /proc/sys/kernel/ctrl-alt-del'
 fact signals 'grep -E "Sig(Blk|Ign)" /proc/self/status'
 exit 9
@@ -79,13 +70,19 @@ def test_a_machine_is_prepared_runs_its_command_and_tells_its_outcome(vm):
     assert facts["fd"] == "through"
     assert facts["route"]
     assert facts["root"].startswith("overlay / overlay rw") and facts["root"].endswith("writable")
+    drivers = facts["drivers"].split()
+    assert "virtio_net" in drivers and "virtio_console" in drivers, drivers
+    assert "virtio_pci" not in drivers, drivers  # the machine has no PCI
+    assert facts["hurry"] == "0"  # a boot's alone
+    assert facts["ports"] == "warder.outcome"
     assert facts["cad"] == "0"  # a SIGINT to the first process, not a reset
     assert facts["signals"].split() == ["SigBlk:", "0" * 16, "SigIgn:", "0" * 16]
 
 
 def test_a_machine_can_end_by_power_off_with_a_read_only_root(vm):
     vm.end = "poweroff"
-    booted = vm.script("grep ' / ' /proc/mounts; touch /x; cat /etc/hosts /etc/resolv.conf").boot(
+    booted = vm.script("grep ' / ' /proc/mounts; touch /x; cat /etc/hosts /etc/resolv.conf; "
+                       "echo kept > /workspace/kept").boot(
         "warder.overlay=none", "warder.ip=dhcp")
     booted.ended_in_order()
     booted.says("reboot: Power down")
@@ -94,6 +91,36 @@ def test_a_machine_can_end_by_power_off_with_a_read_only_root(vm):
     booted.says("127.0.1.1 warder")
     booted.says("nameserver 10.0.2.3")
     booted.says("/etc/hosts is kept in memory")
+    booted.says("the lease is not renewed")
+    # What was written is on the disk, whose file system is whole.
+    look = ["/sbin/debugfs", "-R", "cat kept", str(vm.workspace)]
+    assert subprocess.run(look, capture_output=True, text=True).stdout == "kept\n"
+    state = subprocess.run(["/sbin/dumpe2fs", "-h", str(vm.workspace)], capture_output=True, text=True).stdout
+    assert "needs_recovery" not in state and "Filesystem state:         clean" in state, state
+
+
+def test_a_machine_can_halt(vm):
+    """It stays then, with its power on."""
+    vm.end = "halt"
+    vm.devices = vm.with_monitor()
+    halted = []
+
+    def on_line(line):
+        if "reboot: System halted" in line:
+            halted.append(line)
+            vm.order("quit")
+
+    booted = vm.script("exit 0").boot(on_line=on_line)
+    assert halted and booted.code == 0, booted.console
+
+
+def test_an_outcome_that_nobody_takes_does_not_keep_the_machine(vm):
+    vm.listens = False
+    booted = vm.script("exit 3").boot()
+    assert booted.returncode == 0, booted.console
+    booted.says("warder[boot] exit code 3: ")
+    booted.says("the outcome did not reach the port warder.outcome: nobody took the outcome within 10 s")
+    booted.says("reboot: Restarting system")
 
 
 def test_what_is_small_or_missing_is_warned_of(vm):

@@ -5,11 +5,13 @@ import json
 import os
 import pathlib
 import shutil
+import socket
 import stat
 import subprocess
 import tempfile
 import threading
 
+import pytest
 import world
 
 GIVE_UP = 300  # seconds until a machine is taken for dead; never the thing that is asserted
@@ -66,6 +68,8 @@ class Machine:
         self.initramfs, self.root = files / "initramfs", files / "root.ext4"
         self.words, self.disks, self.devices = [], [], []
         self.end, self.net, self.memory = "reboot", "user,id=net", 512
+        self.listens = True  # to the outcome
+        self.workspace = None
 
     def disk(self, file, read_only=True):
         """Adds a disk; returns the name it has in the machine."""
@@ -78,6 +82,7 @@ class Machine:
         (workspace / "script.sh").write_text(text)
         image = workspace.with_suffix(".ext4")
         run.ext4_of(workspace, image, 8)
+        self.workspace = image
         self.words += [f"warder.workspace={self.disk(image, read_only=False)}"]
         self.command = f"-- /bin/bash {SCRIPT}"
         return self
@@ -114,6 +119,26 @@ class Machine:
         self.initramfs.write_bytes(cpio.bytes())
         return self
 
+    def with_keyboard(self):
+        """The old kind, which Firecracker has too, and a monitor that can type on it."""
+        self.devices += ["-device", "i8042", *self.with_monitor()]
+        return self
+
+    def with_monitor(self):
+        return ["-monitor", f"unix:{self.folder / 'monitor'},server=on,wait=off"]
+
+    def order(self, words):
+        """Tells QEMU's monitor something."""
+        with socket.socket(socket.AF_UNIX) as line:
+            line.connect(str(self.folder / "monitor"))
+            line.sendall(words.encode() + b"\n")
+            heard = b""
+            while heard.count(b"(qemu)") < 2:  # one before the order and one after it
+                piece = line.recv(4096)
+                if not piece:
+                    return
+                heard += piece
+
     def changed_root(self, change):
         """A copy of the root file system after change(open file)."""
         self.root = self.folder / "root.ext4"
@@ -132,7 +157,8 @@ class Machine:
                    "-no-reboot", "-serial", "stdio", "-kernel", self.files / "vmlinuz", "-initrd", self.initramfs,
                    "-append", line, "-device", "virtio-rng-device", "-netdev", self.net,
                    "-device", "virtio-net-device,netdev=net", "-device", "virtio-serial-device",
-                   "-chardev", f"file,id=outcome,path={outcome}",
+                   "-chardev", f"file,id=outcome,path={outcome}" if self.listens else
+                   f"socket,id=outcome,path={outcome}.socket,server=on,wait=off",
                    "-device", "virtserialport,chardev=outcome,name=warder.outcome", *self.devices]
         for i, (file, read_only) in enumerate([(self.root, True), *self.disks]):
             command += ["-drive", f"id=d{i},if=none,format=raw,file={file}" + (",readonly=on" if read_only else ""),
@@ -160,3 +186,16 @@ def missing():
     if os.uname().machine != "x86_64":
         return "the machines of these tests are x86-64"
     return None
+
+
+@pytest.fixture(scope="module")
+def files():
+    reason = missing()
+    if reason:
+        pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
+    return build_files()
+
+
+@pytest.fixture
+def vm(files, tmp_path):
+    return Machine(files, tmp_path)
