@@ -17,8 +17,16 @@ Refusal refuse(std::string why, std::string sentence) {
   return refusal;
 }
 
+/// What the secret is lent for, for people.
 std::string routesOf(const Lease& lease) {
   std::string text;
+  for (const AllowTerm& allow : lease.grant->terms.allow)
+    for (const std::string& path : allow.paths) {
+      text += text.empty() ? "" : ", ";
+      for (const std::string& method : allow.methods) text += method + " ";
+      text += path;
+    }
+  if (!text.empty()) return text;
   for (const models::Route& route : lease.routes)
     text += (text.empty() ? "" : ", ") + route.method + " " + route.path;
   return text;
@@ -111,6 +119,15 @@ std::optional<std::string_view> pathWithin(const Lease& lease, std::string_view 
   return path;
 }
 
+/// One of the provider's requests, and one that the job lets through.
+models::Routed routeWithin(const Lease& lease, const std::string& method, std::string_view path) {
+  models::Routed routed = models::routeOf(lease.routes, method, path);
+  if (routed.route == nullptr || allows(lease.grant->terms, method, path)) return routed;
+  models::Routed withheld;
+  withheld.known_path = true;
+  return withheld;
+}
+
 void takeRoute(Verdict& verdict, std::shared_ptr<Lease> lease, models::Routed routed) {
   verdict.lease = std::move(lease);
   verdict.route = *routed.route;
@@ -119,7 +136,7 @@ void takeRoute(Verdict& verdict, std::shared_ptr<Lease> lease, models::Routed ro
 
 /// At a door of its own a lease serves its routes and nothing else.
 std::optional<Refusal> judgeDoorRoute(const Asked& asked, Verdict& verdict) {
-  models::Routed routed = models::routeOf(asked.door->routes, asked.head.method, asked.target.path);
+  models::Routed routed = routeWithin(*asked.door, asked.head.method, asked.target.path);
   verdict.base_path = asked.to.base_path;
   if (routed.route != nullptr) {
     takeRoute(verdict, asked.door, std::move(routed));
@@ -143,8 +160,7 @@ std::optional<Refusal> findLease(const Asked& asked, Verdict& verdict) {
   for (const auto& lease : asked.rules.leases) {
     if (!isLentAt(*lease, asked.to)) continue;
     const auto path = pathWithin(*lease, asked.target.path);
-    models::Routed routed =
-        path ? models::routeOf(lease->routes, asked.head.method, *path) : models::Routed{};
+    models::Routed routed = path ? routeWithin(*lease, asked.head.method, *path) : models::Routed{};
     const bool shown = showsPlaceholder(*lease, asked.head, asked.target);
     if (routed.route == nullptr) {
       shown_outside_routes = shown_outside_routes || shown;

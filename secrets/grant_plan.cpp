@@ -115,16 +115,70 @@ base::Status checkCarriage(const GrantRequest& request, const models::Provider& 
   return why.empty() ? base::Status() : Error{Kind::Config, "inject: the name " + why};
 }
 
+std::vector<models::Route> allRoutes(const models::Provider& provider) {
+  std::vector<models::Route> routes = provider.routes;
+  for (const models::Host& host : provider.hosts)
+    routes.insert(routes.end(), host.routes.begin(), host.routes.end());
+  return routes;
+}
+
+/// Does the provider have a request that this pattern lets through? One of them must be wider.
+bool meets(const models::Route& route, const AllowTerm& allow, const std::string& path) {
+  const models::Route wanted{"*", path, false, models::Dialect::None};
+  const bool method =
+      allow.methods.empty() || route.method == "*" ||
+      std::find(allow.methods.begin(), allow.methods.end(), route.method) != allow.methods.end();
+  return method && (models::routeOf({&wanted, 1}, "*", route.path).route != nullptr ||
+                    models::routeOf({&route, 1}, route.method, path).route != nullptr);
+}
+
+base::Status checkAllow(const GrantTerms& terms, const models::Provider& provider) {
+  const auto routes = allRoutes(provider);
+  for (const AllowTerm& allow : terms.allow) {
+    for (const std::string& path : allow.paths) {
+      if (const std::string why = models::whyNoPattern(path); !why.empty())
+        return Error{Kind::Config, "allow: the path " + path + " " + why};
+      const bool met = std::any_of(routes.begin(), routes.end(),
+                                   [&](const auto& route) { return meets(route, allow, path); });
+      if (!met)
+        return Error{Kind::Config,
+                     "allow: " + provider.name + " has no request that " + path + " lets through"};
+    }
+  }
+  return {};
+}
+
+/// What could not be held is refused: a limit that binds nothing is worse than none.
+base::Status checkTerms(const GrantTerms& terms, const models::Provider& provider) {
+  const auto routes = allRoutes(provider);
+  const bool bills =
+      std::any_of(routes.begin(), routes.end(), [](const auto& route) { return route.bills; });
+  const models::BudgetLimits& budget = terms.budget;
+  const char* said = !terms.models.empty()                            ? "models"
+                     : terms.provider_fetch                           ? "provider_fetch"
+                     : budget.usd || budget.tokens || budget.requests ? "budget"
+                                                                      : nullptr;
+  if (said != nullptr && !bills)
+    return Error{Kind::Config, std::string(said) + " cannot be held at " + provider.name +
+                                   ", of whose requests none is known to call a model"};
+  if (budget.usd && provider.prices.empty())
+    return Error{Kind::Config, "budget.usd cannot be held at " + provider.name +
+                                   ", whose prices are not known; let it be one of tokens"};
+  return checkAllow(terms, provider);
+}
+
 Result<Grant> planGrant(const GrantRequest& request) {
   const auto provider = models::providerNamed(request.provider);
   if (!provider) return provider.error();
   if (request.base_url.empty() && provider->base_url.empty())
     return Error{Kind::Config, "needs base_url, since " + provider->name + " is at no fixed place"};
   if (auto clear = checkCarriage(request, *provider); !clear) return clear.error();
+  if (auto held = checkTerms(request.terms, *provider); !held) return held.error();
   Grant grant;
   grant.name = request.name;
   grant.provider = request.provider;
   grant.inject = request.inject;
+  grant.terms = request.terms;
   auto upstream =
       upstreamOf(request.base_url.empty() ? provider->base_url : request.base_url, request.ca_file);
   if (!upstream) return upstream.error();

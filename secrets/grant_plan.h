@@ -21,11 +21,12 @@ struct GrantRequest {
   /// How the secret is carried, where the job says it; needed for providers without kinds of their
   /// own ("generic"), for the others it takes the place of theirs.
   std::optional<http::CredentialKind> inject = std::nullopt;
+  GrantTerms terms = {};
 };
 
 /// Grants without descriptors, each with a fresh placeholder. The upstream is split and checked:
-/// https, or http where the host is a loopback address; no user info, query or fragment.
-/// Errors: Config, naming the secret.
+/// https, or http where the host is a loopback address; no user info, query or fragment. Terms that
+/// could not be held at this provider are refused. Errors: Config, naming the secret.
 base::Result<std::vector<Grant>> planGrants(const std::vector<GrantRequest>& requests);
 
 /// What the agent is told as its base URL: "http://127.0.0.1:PORT".

@@ -1,5 +1,9 @@
 #include "secrets/grant_terms.h"
 
+#include <algorithm>
+
+#include "secrets/models/route.h"
+
 namespace warder::secrets {
 
 namespace json = base::json;
@@ -42,6 +46,19 @@ std::vector<std::string> textsAt(const json::object& object, std::string_view ke
 }
 
 }  // namespace
+
+bool allows(const GrantTerms& terms, std::string_view method, std::string_view path) {
+  const auto lets = [&](const AllowTerm& term) {
+    const auto& methods = term.methods;
+    if (!methods.empty() && std::find(methods.begin(), methods.end(), method) == methods.end())
+      return false;
+    return std::any_of(term.paths.begin(), term.paths.end(), [path](const std::string& pattern) {
+      const models::Route route{"*", pattern, false, models::Dialect::None};
+      return models::routeOf({&route, 1}, "*", path).route != nullptr;
+    });
+  };
+  return terms.allow.empty() || std::any_of(terms.allow.begin(), terms.allow.end(), lets);
+}
 
 json::object toJson(const GrantTerms& terms) {
   json::array allow;

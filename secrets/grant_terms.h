@@ -27,6 +27,10 @@ struct GrantTerms {
   std::optional<std::chrono::system_clock::time_point> expires_at;
 };
 
+/// Is the secret lent for this request, if it is one of the provider's? `path` is plain, without
+/// the upstream's base path.
+bool allows(const GrantTerms& terms, std::string_view method, std::string_view path);
+
 base::json::object toJson(const GrantTerms& terms);
 /// Throws boost::system::system_error when `object` is none.
 GrantTerms termsFromJson(const base::json::object& object);

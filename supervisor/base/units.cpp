@@ -2,7 +2,9 @@
 
 #include <array>
 #include <cstdio>
+#include <cstdlib>
 #include <limits>
+#include <optional>
 
 #include "supervisor/base/fault.h"
 
@@ -164,6 +166,108 @@ Result<int> parsePercent(std::string_view text) {
     return static_cast<int>(numberOf(digits));
   }
   return wrong(inQuotes(text) + " is no percentage from 1% to 99%");
+}
+
+namespace {
+
+constexpr std::uint64_t kMostCount = 1'000'000'000'000'000;
+constexpr std::array<Unit, 3> kCounts{
+    {{"k", kKilo}, {"M", kKilo* kKilo}, {"G", kKilo* kKilo* kKilo}}};
+
+/// Digits, maybe a point and digits; what follows stays in `text`.
+struct Decimal {
+  std::string_view whole;
+  std::string_view fraction;
+  bool sound = false;
+};
+Decimal takeDecimal(std::string_view& text) {
+  Decimal decimal;
+  decimal.whole = takeDigits(text);
+  const bool has_point = !text.empty() && text.front() == '.';
+  if (has_point) {
+    text.remove_prefix(1);
+    decimal.fraction = takeDigits(text);
+  }
+  decimal.sound = !decimal.whole.empty() && decimal.whole.size() <= 16 &&
+                  (decimal.whole.size() == 1 || decimal.whole.front() != '0') &&
+                  decimal.fraction.size() <= 9 && has_point != decimal.fraction.empty();
+  return decimal;
+}
+
+}  // namespace
+
+Result<std::uint64_t> parseCount(std::string_view text) {
+  std::string_view rest = text;
+  const Decimal decimal = takeDecimal(rest);
+  std::uint64_t factor = rest.empty() && decimal.fraction.empty() ? 1 : 0;
+  for (const Unit& unit : kCounts)
+    if (unit.name == rest) factor = unit.factor;
+  if (!decimal.sound || factor == 0) {
+    return wrong(inQuotes(text) +
+                 " is no number of things; write digits, maybe with k, M or G, "
+                 "such as 500000, 500k or 20M");
+  }
+  const auto count = multiply(decimal.whole, decimal.fraction, factor);
+  if (!count || *count > kMostCount) {
+    return wrong(inQuotes(text) + " is no whole number up to 10^15");
+  }
+  return count;
+}
+
+Result<double> parseDollars(std::string_view text) {
+  std::string_view rest = text;
+  const Decimal decimal = takeDecimal(rest);
+  const bool sound = decimal.sound && rest.empty() && decimal.fraction.size() <= 6;
+  const double dollars = sound ? std::strtod(std::string(text).c_str(), nullptr) : 0;
+  if (dollars > 0 && dollars <= 1e9) return dollars;
+  return wrong(inQuotes(text) +
+               " is no amount of US dollars; write more than 0 in plain decimal, such as 25 or "
+               "0.50");
+}
+
+namespace {
+
+/// "+01:00" and the like in seconds; nothing when it is no zone.
+std::optional<std::int64_t> zoneOf(std::string_view text) {
+  if (text == "Z" || text == "z") return 0;
+  if (text.size() != 6 || (text[0] != '+' && text[0] != '-') || text[3] != ':') return std::nullopt;
+  for (const std::size_t at : {1, 2, 4, 5})
+    if (!isDigit(text[at])) return std::nullopt;
+  const auto hours = static_cast<std::int64_t>(numberOf(text.substr(1, 2)));
+  const auto minutes = static_cast<std::int64_t>(numberOf(text.substr(4, 2)));
+  if (hours > 23 || minutes > 59) return std::nullopt;
+  return (text[0] == '-' ? -1 : 1) * (hours * 3600 + minutes * 60);
+}
+
+}  // namespace
+
+Result<std::chrono::system_clock::time_point> parseTime(std::string_view text) {
+  using namespace std::chrono;
+  const Error malformed =
+      wrong(inQuotes(text) +
+            " is no point in time; write it with seconds and a zone, such as 2026-12-24T18:00:00Z");
+  constexpr std::string_view kShape = "dddd-dd-ddTdd:dd:dd";
+  if (text.size() <= kShape.size()) return malformed;
+  for (std::size_t at = 0; at < kShape.size(); ++at)
+    if (kShape[at] == 'd' ? !isDigit(text[at]) : kShape[at] != text[at]) return malformed;
+  const auto part = [text](std::size_t at, std::size_t size) {
+    return static_cast<unsigned>(numberOf(text.substr(at, size)));
+  };
+  std::string_view rest = text.substr(kShape.size());
+  if (rest.front() == '.') {
+    rest.remove_prefix(1);
+    if (takeDigits(rest).empty()) return malformed;
+  }
+  const auto zone = zoneOf(rest);
+  const year_month_day date{year(static_cast<int>(part(0, 4))), month(part(5, 2)), day(part(8, 2))};
+  const unsigned hours = part(11, 2);
+  const unsigned minutes = part(14, 2);
+  const unsigned whole_seconds = part(17, 2);
+  if (!zone || !date.ok() || part(0, 4) < 1970 || part(0, 4) > 2199 || hours > 23 || minutes > 59 ||
+      whole_seconds > 60) {
+    return malformed;
+  }
+  return sys_days(date) + seconds(hours * 3600 + minutes * 60 + whole_seconds) - seconds(*zone);
 }
 
 Result<mode_t> parseMode(std::string_view text) {

@@ -24,6 +24,18 @@ Result<std::chrono::milliseconds> parseDuration(std::string_view text);
 /// "1%" to "99%". Errors: Config.
 Result<int> parsePercent(std::string_view text);
 
+/// A number of things: plain decimal digits, or a number with k, M or G (thousands, millions,
+/// thousands of millions; "1.5M") that gives a whole number. At most 10^15. Errors: Config.
+Result<std::uint64_t> parseCount(std::string_view text);
+
+/// US dollars in plain decimal, "25" or "0.50": more than 0, at most 10^9, at most six digits after
+/// the point. Errors: Config.
+Result<double> parseDollars(std::string_view text);
+
+/// A point in time as RFC 3339 writes it, with seconds and a zone ("2026-12-24T18:00:00Z",
+/// "…+01:00"), years 1970 to 2199. Errors: Config.
+Result<std::chrono::system_clock::time_point> parseTime(std::string_view text);
+
 /// Permission bits from octal digits, "0o22", "022" or "0755"; at most 0777. Whether the text was
 /// in quotes is the caller's matter. Errors: Config.
 Result<mode_t> parseMode(std::string_view text);

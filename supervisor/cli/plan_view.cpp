@@ -61,6 +61,10 @@ std::string sourceText(const job::SecretSource& source) {
   if (const auto* fd = std::get_if<job::FdSource>(&source)) {
     return "descriptor " + std::to_string(fd->fd);
   }
+  if (const auto* exec = std::get_if<job::ExecSource>(&source))
+    return "program " + exec->command.front();
+  if (const auto* vault = std::get_if<job::VaultSource>(&source))
+    return "vault " + vault->address + ", " + vault->path + ", field " + vault->field;
   return "variable " + std::get<job::EnvSource>(source).variable;
 }
 

@@ -41,7 +41,7 @@ constexpr std::size_t kMaxReport = 16 << 20;
 constexpr std::uint64_t kHurriedLog = 64 << 20;
 constexpr std::uint64_t kAnyLog = std::numeric_limits<std::uint64_t>::max();
 
-Result<UniqueFd> openSource(const job::SecretSource& from, const MovedSecrets& moved) {
+Result<UniqueFd> openSource(const job::HandedSource& from, const MovedSecrets& moved) {
   if (const auto* file = std::get_if<job::FileSource>(&from))
     return base::openFile(file->path, O_RDONLY | O_NOCTTY);
   if (const auto* given = std::get_if<job::FdSource>(&from)) {
@@ -53,7 +53,7 @@ Result<UniqueFd> openSource(const job::SecretSource& from, const MovedSecrets& m
 }
 
 /// A token is read again by each courier that is started, so it must be seekable.
-Result<UniqueFd> openToken(const job::SecretSource& from, const MovedSecrets& moved) {
+Result<UniqueFd> openToken(const job::HandedSource& from, const MovedSecrets& moved) {
   auto source = openSource(from, moved);
   if (!source || std::holds_alternative<job::FileSource>(from)) return source;
   auto text = base::readAll(source->get(), 65536);
@@ -63,7 +63,9 @@ Result<UniqueFd> openToken(const job::SecretSource& from, const MovedSecrets& mo
 
 base::Status openSources(PreparedRun& run, const MovedSecrets& moved) {
   for (const auto& secret : run.orders.job.secrets) {
-    auto opened = openSource(secret.from, moved);
+    const auto handed = job::handedOf(secret.from);
+    // A program's secret comes later; nothing holds its place.
+    auto opened = handed ? openSource(*handed, moved) : base::openFile("/dev/null", O_RDONLY);
     if (!opened) return opened.error().during("secret " + secret.name);
     run.secrets.push_back(std::move(*opened));
   }

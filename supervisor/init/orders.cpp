@@ -50,10 +50,28 @@ Faults checkGrants(const job::JobReading& reading) {
 
 constexpr std::size_t kMaxRepeatedWord = 4096;
 
+secrets::GrantTerms termsOf(const job::TermsSpec& said) {
+  secrets::GrantTerms terms;
+  terms.budget.usd = said.budget.usd;
+  terms.budget.tokens = said.budget.tokens;
+  terms.budget.requests = said.budget.requests;
+  terms.budget.concurrency = said.concurrency;
+  terms.budget.warn_at.assign(said.budget.warn_at_percent.begin(),
+                              said.budget.warn_at_percent.end());
+  terms.models = said.models;
+  terms.provider_fetch = said.provider_fetch;
+  for (const job::AllowSpec& allow : said.allow)
+    terms.allow.push_back({allow.methods, allow.paths});
+  terms.expires_after = said.expires_after;
+  terms.expires_at = said.expires_at;
+  return terms;
+}
+
 }  // namespace
 
 secrets::GrantRequest grantRequestOf(const job::SecretSpec& secret) {
   secrets::GrantRequest request{secret.name, secret.provider, secret.base_url, secret.ca_file};
+  request.terms = termsOf(secret.terms);
   if (!secret.inject) return request;
   const job::InjectSpec& said = *secret.inject;
   warder::http::CredentialKind& inject = request.inject.emplace();

@@ -18,7 +18,6 @@ using base::YamlNode;
 
 constexpr std::size_t kLongestVariable = 128;
 constexpr std::size_t kLongestUrl = 2048;
-constexpr std::uint64_t kHighestFd = 65535;
 
 bool isDigit(char c) {
   return c >= '0' && c <= '9';
@@ -48,23 +47,6 @@ bool isPort(std::string_view text) {
          std::stoul(std::string(text)) <= 65535;
 }
 
-std::optional<SecretSource> readOneSource(YamlFields& fields, const std::string& folder,
-                                          YamlFaults& faults) {
-  std::optional<SecretSource> source;
-  if (const auto path = readPath(fields, "file", folder, faults)) source = FileSource{*path};
-  if (const auto fd = fields.integer("fd", {3, kHighestFd})) {
-    source = FdSource{static_cast<int>(*fd)};
-  }
-  if (const auto variable = fields.text("env")) {
-    source = EnvSource{*variable};
-    if (!isVariableName(*variable)) {
-      faults.add(*fields.find("env"), fields.name("env") + ": " + inQuotes(*variable) +
-                                          " is no name of an environment variable");
-    }
-  }
-  return source;
-}
-
 }  // namespace
 
 bool isVariableName(std::string_view name) {
@@ -89,20 +71,6 @@ std::map<std::string, std::string> readEnvironment(const YamlNode& node, const s
     if (auto value = base::yamlText(*entry.value, name, faults)) variables[entry.key] = *value;
   }
   return variables;
-}
-
-std::optional<SecretSource> readSource(const YamlNode& node, const std::string& path,
-                                       const std::string& folder, YamlFaults& faults) {
-  YamlFields fields(node, path, faults);
-  auto source = readOneSource(fields, folder, faults);
-  fields.finish();
-  if (!fields.usable()) return std::nullopt;
-  int given = 0;
-  for (const char* key : {"file", "fd", "env"}) given += fields.find(key) != nullptr ? 1 : 0;
-  if (given != 1) {
-    faults.add(node, path + " takes exactly one of {file: PATH}, {fd: NUMBER}, {env: NAME}");
-  }
-  return source;
 }
 
 std::string whyNoUrl(std::string_view url) {

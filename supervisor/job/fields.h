@@ -15,8 +15,15 @@ std::map<std::string, std::string> readEnvironment(const base::YamlNode& node,
                                                    base::YamlFaults& faults);
 
 /// Exactly one of {file: PATH}, {fd: N}, {env: NAME}; a relative path is below `folder`.
-std::optional<SecretSource> readSource(const base::YamlNode& node, const std::string& path,
-                                       const std::string& folder, base::YamlFaults& faults);
+std::optional<HandedSource> readHandedSource(const base::YamlNode& node, const std::string& path,
+                                             const std::string& folder, base::YamlFaults& faults);
+/// The same, or {exec: …} or {vault: …}.
+std::optional<SecretSource> readSecretSource(const base::YamlNode& node, const std::string& path,
+                                             const std::string& folder, base::YamlFaults& faults);
+
+/// Rising marks, 1 to 10 of "1%" to "99%"; nothing where there is a fault.
+std::optional<std::vector<int>> readMarks(const base::YamlNode& node, const std::string& path,
+                                          base::YamlFaults& faults);
 
 /// A base URL: https://HOST[:PORT][/PATH], or http:// where HOST is this machine's loopback.
 /// Leaves a fault that says what is wrong and returns the text anyway.

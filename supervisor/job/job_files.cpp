@@ -14,6 +14,8 @@
 #include "supervisor/job/box_view.h"
 #include "supervisor/job/certificates.h"
 #include "supervisor/job/fields.h"
+#include "supervisor/job/helper_program.h"
+#include "supervisor/job/secret_length.h"
 
 namespace warder::job {
 namespace {
@@ -31,30 +33,6 @@ constexpr const char* kEngineSockets[] = {"docker.sock", "containerd.sock", "cri
                                           "podman.sock", "buildkitd.sock"};
 
 constexpr std::size_t kLargestRoots = 4UL * 1024 * 1024;  // a system's bundle has 220 KiB
-constexpr std::size_t kLineEnd = 2;
-
-/// The bytes that a key or a token may have.
-struct Length {
-  const char* of;
-  std::size_t least;
-  std::size_t most;
-};
-constexpr Length kKey{"key", kMinSecretBytes, kMaxSecretBytes};
-constexpr Length kToken{"token", kMinTokenBytes, kMaxTokenBytes};
-
-/// Why a value of this many bytes cannot be used; empty when it can. Half a sentence.
-std::string whyNoLength(std::size_t size, const Length& length) {
-  if (size == 0) return "is empty";
-  const std::string of = length.of;
-  if (size < length.least) {
-    return "is shorter than " + std::to_string(length.least) + " bytes, which is no " + of;
-  }
-  if (size > length.most + kLineEnd) {
-    return "is larger than " + std::to_string(length.most / 1024) + " KiB, which is no " + of;
-  }
-  return {};
-}
-
 std::string realPath(const std::string& path) {
   std::error_code failure;
   const std::string real = fs::canonical(path, failure).string();
@@ -77,7 +55,9 @@ class Checker {
     }
     for (const SecretSpec& secret : job_.secrets) {
       const std::string key = "secrets." + secret.name;
-      checkSource(secret.from, {key, key + ".from"}, kKey);
+      if (const auto handed = handedOf(secret.from))
+        checkSource(*handed, {key, key + ".from"}, kKey);
+      checkFurtherFiles(secret, key + ".from");
       checkRoots(secret.ca_file, key + ".ca_file");
     }
     for (std::size_t i = 0; i < job_.results.to.size(); ++i) {
@@ -191,7 +171,7 @@ class Checker {
     std::string key;
   };
 
-  void checkSource(const SecretSource& source, const Name& name, const Length& length) {
+  void checkSource(const HandedSource& source, const Name& name, const Length& length) {
     if (const auto* file = std::get_if<FileSource>(&source)) checkSecretFile(*file, name, length);
   }
 
@@ -215,6 +195,23 @@ class Checker {
     checkNotWritable(source.path, what + ": the file", key);
     if (job_.agent.root == "/") return checkUnreadable(facts, source.path, name);
     checkHidden(source.path, what, key);
+  }
+
+  /// What a source needs beside what is handed over.
+  void checkFurtherFiles(const SecretSpec& secret, const std::string& key) {
+    if (secret.terms.expires_at && *secret.terms.expires_at <= std::chrono::system_clock::now())
+      fault("secrets." + secret.name + ".expires",
+            "secrets." + secret.name + ".expires has passed; nothing could be done with it");
+    if (const auto* vault = std::get_if<VaultSource>(&secret.from))
+      checkRoots(vault->ca_file, key + ".vault.ca_file");
+    const auto* exec = std::get_if<ExecSource>(&secret.from);
+    if (exec == nullptr || exec->command.empty()) return;
+    const auto program = findHelper(exec->command.front());
+    if (!program) return fault(key, key + ".exec: " + program.error().sentence());
+    checkNotWritable(*program, key + ".exec: the program", key);
+    if (isBelow(realPath(*program), realPath(job_.agent.workspace)))
+      fault(key, key + ".exec: " + *program +
+                     " lies in the workspace, where the agent could change it; move it elsewhere");
   }
 
   /// In place the agent sees the file too; its mode alone keeps it from reading.
@@ -262,43 +259,6 @@ class Checker {
   bool own_uid_;
   base::Faults faults_;
 };
-
-struct NamedSource {
-  std::string what;
-  std::string where;
-  const SecretSource* source;
-  Length length;
-};
-
-std::vector<NamedSource> sourcesOf(const JobReading& reading) {
-  std::vector<NamedSource> sources;
-  for (const SecretSpec& secret : reading.job.secrets) {
-    const std::string key = "secrets." + secret.name;
-    sources.push_back({key, reading.placeOf(key + ".from"), &secret.from, kKey});
-  }
-  for (std::size_t i = 0; i < reading.job.results.to.size(); ++i) {
-    const std::string key = "results.to[" + std::to_string(i) + "].token";
-    sources.push_back({key, reading.placeOf(key), &reading.job.results.to[i].token, kToken});
-  }
-  return sources;
-}
-
-std::string whyNotHandedOver(const NamedSource& named) {
-  if (const auto* fd = std::get_if<FdSource>(named.source)) {
-    if (fd->fd >= 0 && ::fcntl(fd->fd, F_GETFD) < 0) {
-      return "descriptor " + std::to_string(fd->fd) + " is not open";
-    }
-  }
-  if (const auto* variable = std::get_if<EnvSource>(named.source)) {
-    const char* value = std::getenv(variable->variable.c_str());
-    if (value == nullptr || *value == '\0') {
-      return "the environment variable " + variable->variable + " is not set or empty";
-    }
-    const std::string why = whyNoLength(std::strlen(value), named.length);
-    if (!why.empty()) return "the environment variable " + variable->variable + " " + why;
-  }
-  return {};
-}
 
 }  // namespace
 
@@ -352,15 +312,6 @@ std::string whyNoResultsIn(const std::string& path) {
 
 base::Faults checkFiles(const JobReading& reading) {
   return Checker(reading).run();
-}
-
-base::Faults checkHandedOver(const JobReading& reading) {
-  base::Faults faults;
-  for (const NamedSource& named : sourcesOf(reading)) {
-    const std::string why = whyNotHandedOver(named);
-    if (!why.empty()) faults.push_back({named.where, named.what + ": " + why});
-  }
-  return faults;
 }
 
 base::Faults warnAboutFiles(const JobReading& reading) {

@@ -42,7 +42,7 @@ std::string absoluteFromHere(const std::string& path) {
   return absolutePath(here, path);
 }
 
-void addVariable(const SecretSource& source, std::vector<std::string>& variables) {
+void addVariable(const HandedSource& source, std::vector<std::string>& variables) {
   if (const auto* env = std::get_if<EnvSource>(&source)) variables.push_back(env->variable);
 }
 
@@ -95,7 +95,8 @@ JobReading readJob(const std::string& path, const Overrides& overrides) {
 
 std::vector<std::string> secretVariables(const JobSpec& job) {
   std::vector<std::string> variables;
-  for (const SecretSpec& secret : job.secrets) addVariable(secret.from, variables);
+  for (const SecretSpec& secret : job.secrets)
+    if (const auto handed = handedOf(secret.from)) addVariable(*handed, variables);
   for (const CollectorSpec& collector : job.results.to) addVariable(collector.token, variables);
   std::sort(variables.begin(), variables.end());
   variables.erase(std::unique(variables.begin(), variables.end()), variables.end());

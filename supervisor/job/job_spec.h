@@ -22,8 +22,33 @@ struct FdSource {
 struct EnvSource {
   std::string variable;
 };
-/// Where a secret's bytes come from. init hands over an unread descriptor, never the bytes.
-using SecretSource = std::variant<FileSource, FdSource, EnvSource>;
+/// What whoever calls Warder hands over: an unread descriptor, never the bytes.
+using HandedSource = std::variant<FileSource, FdSource, EnvSource>;
+
+/// A program that writes the secret to its standard output.
+struct ExecSource {
+  std::vector<std::string> command;  // [0] is absolute, or looked up in kHelperPath
+  std::map<std::string, std::string> env;
+  std::chrono::milliseconds timeout{30'000};
+};
+/// A field of a secret in a key-value store, version 2, of a Vault.
+struct VaultSource {
+  std::string address;     // https://HOST[:PORT], http:// for loopback
+  std::string path;        // "secret/data/agents/anthropic": as the API names it, after /v1/
+  std::string field;       // of data.data
+  std::string name_space;  // X-Vault-Namespace; empty: none
+  std::string ca_file;     // as SecretSpec::ca_file, for the Vault
+  HandedSource token;
+};
+using SecretSource = std::variant<FileSource, FdSource, EnvSource, ExecSource, VaultSource>;
+
+/// What is to be opened and handed over for this source: itself, or the Vault's token. Nothing for
+/// a program.
+std::optional<HandedSource> handedOf(const SecretSource& source);
+
+/// Where a helper program's name is looked up.
+inline constexpr const char* kHelperPath =
+    "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// `secrets.NAME.inject`: how requests carry the secret, where its provider's data does not say it
 /// or says it otherwise. Names are checked where providers are known.
@@ -35,6 +60,31 @@ struct InjectSpec {
   std::string service;  // of sigv4
 };
 
+/// `secrets.NAME.budget`. An absent limit does not limit.
+struct BudgetSpec {
+  std::optional<double> usd;
+  std::optional<std::uint64_t> tokens;
+  std::optional<std::uint64_t> requests;
+  std::vector<int> warn_at_percent = {80, 95};  // ascending, 1..99
+};
+
+/// `secrets.NAME.allow[]`.
+struct AllowSpec {
+  std::vector<std::string> methods;  // empty: any
+  std::vector<std::string> paths;
+};
+
+/// What a secret is lent for, and until when. What is empty narrows nothing.
+struct TermsSpec {
+  std::vector<std::string> models;  // * stands for any characters
+  BudgetSpec budget;
+  std::optional<std::uint64_t> concurrency;  // calls at a time
+  bool provider_fetch = false;
+  std::vector<AllowSpec> allow;
+  std::optional<std::chrono::milliseconds> expires_after;  // the agent's start
+  std::optional<std::chrono::system_clock::time_point> expires_at;
+};
+
 /// `secrets.NAME`: one secret and the upstream it is lent for.
 struct SecretSpec {
   std::string name;
@@ -43,12 +93,14 @@ struct SecretSpec {
   std::string base_url;  // empty: the provider's own
   std::string ca_file;   // PEM of extra roots for this upstream; empty: the system's only
   std::optional<InjectSpec> inject;
+  TermsSpec terms;
+  std::optional<std::chrono::milliseconds> refresh;  // of a program or a Vault
 };
 
 /// `results.to[]`: an endpoint that collects results.
 struct CollectorSpec {
   std::string url;
-  SecretSource token;
+  HandedSource token;
   std::string ca_file;
 };
 

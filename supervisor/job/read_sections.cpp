@@ -12,78 +12,10 @@ using base::inQuotes;
 using base::YamlFields;
 using base::YamlNode;
 
-constexpr std::size_t kMostSecrets = 16;  // each has a door with two listeners
 constexpr std::size_t kMostCollectors = 8;
-constexpr std::size_t kMostMarks = 10;
 constexpr std::size_t kMostGlobs = 100;
 constexpr std::size_t kLongestGlob = 1024;
 constexpr std::uint64_t kDefaultResults = 1ULL << 30;
-
-/// [a-z][a-z0-9-]*, at most 32: becomes part of variable names and of events.
-bool isSecretName(const std::string& name) {
-  if (name.empty() || name.size() > 32 || name[0] < 'a' || name[0] > 'z') return false;
-  return std::all_of(name.begin(), name.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
-  });
-}
-
-std::string readFilePath(YamlFields& fields, const std::string& key, Draft& draft) {
-  draft.note(fields.name(key), fields.find(key));
-  return readPath(fields, key, draft.folder, draft.faults).value_or("");
-}
-
-/// Which keys there may be beside `kind` depends on it.
-void readInject(const YamlNode& node, const std::string& path, SecretSpec& secret, Draft& draft) {
-  const std::vector<std::string> known = {"header", "bearer", "basic", "query", "sigv4"};
-  YamlFields fields(node, path, draft.faults);
-  const auto kind = fields.needText("kind");
-  if (!kind) return;
-  if (std::find(known.begin(), known.end(), *kind) == known.end()) {
-    draft.faults.add(*fields.find("kind"), path + ".kind: there is no " + inQuotes(*kind) +
-                                               base::suggestion(*kind, known));
-    return;
-  }
-  InjectSpec& inject = secret.inject.emplace();
-  inject.kind = *kind;
-  if (*kind == "header" || *kind == "query") inject.name = fields.needText("name").value_or("");
-  if (*kind == "basic") inject.user = fields.text("user").value_or("");
-  if (*kind == "sigv4") {
-    inject.service = fields.needText("service").value_or("");
-    inject.region = fields.text("region").value_or("");
-  }
-  fields.finish();
-}
-
-void readSecret(const base::YamlEntry& entry, Draft& draft) {
-  const std::string path = "secrets." + entry.key;
-  if (!isSecretName(entry.key)) {
-    draft.faults.add(entry.mark, "secrets: " + inQuotes(entry.key) +
-                                     " is no name; write at most 32 of a-z, 0-9 and -, a letter "
-                                     "first");
-  }
-  YamlFields fields(*entry.value, path, draft.faults);
-  SecretSpec secret;
-  secret.name = entry.key;
-  draft.reading.places[path] = draft.faults.where(entry.mark);
-  if (const YamlNode* from = fields.need("from")) {
-    draft.note(path + ".from", from);
-    const auto source = readSource(*from, path + ".from", draft.folder, draft.faults);
-    if (source) secret.from = *source;
-  }
-  secret.provider = fields.text("provider").value_or(entry.key);
-  draft.note(path + ".provider", fields.find("provider"));
-  if (const YamlNode* url = fields.find("base_url")) {
-    draft.note(path + ".base_url", url);
-    secret.base_url = readUrl(*url, path + ".base_url", draft.faults);
-  }
-  secret.ca_file = readFilePath(fields, "ca_file", draft);
-  if (const YamlNode* inject = fields.find("inject")) {
-    draft.note(path + ".inject", inject);
-    readInject(*inject, path + ".inject", secret, draft);
-  }
-  fields.finish();
-  draft.reading.job.secrets.push_back(std::move(secret));
-}
 
 void readCollector(const YamlNode& node, const std::string& path, Draft& draft) {
   YamlFields fields(node, path, draft.faults);
@@ -94,7 +26,7 @@ void readCollector(const YamlNode& node, const std::string& path, Draft& draft) 
   }
   if (const YamlNode* token = fields.need("token")) {
     draft.note(path + ".token", token);
-    const auto source = readSource(*token, path + ".token", draft.folder, draft.faults);
+    const auto source = readHandedSource(*token, path + ".token", draft.folder, draft.faults);
     if (source) collector.token = *source;
   }
   collector.ca_file = readFilePath(fields, "ca_file", draft);
@@ -150,17 +82,9 @@ void readArtifacts(YamlFields& fields, Draft& draft) {
 
 }  // namespace
 
-void readSecrets(const YamlNode& node, Draft& draft) {
-  if (node.kind != YamlNode::Kind::Mapping) {
-    draft.faults.add(
-        node, "secrets takes names with their sources; this is " + std::string(base::kindOf(node)));
-    return;
-  }
-  if (node.entries.size() > kMostSecrets) {
-    draft.faults.add(node, "secrets has more than 16 entries");
-    return;
-  }
-  for (const base::YamlEntry& entry : node.entries) readSecret(entry, draft);
+std::string readFilePath(YamlFields& fields, const std::string& key, Draft& draft) {
+  draft.note(fields.name(key), fields.find(key));
+  return readPath(fields, key, draft.folder, draft.faults).value_or("");
 }
 
 void readPolicyAsk(const YamlNode& node, Draft& draft) {
@@ -186,25 +110,8 @@ void readMemory(const YamlNode& node, Draft& draft) {
   const YamlNode* list = fields.find("warn_at");
   fields.finish();
   if (list == nullptr) return;
-  if (list->kind != YamlNode::Kind::Sequence || list->items.empty() ||
-      list->items.size() > kMostMarks) {
-    draft.faults.add(*list, "memory.warn_at takes a list of 1 to 10 marks, such as [70%, 90%]");
-    return;
-  }
-  std::vector<int> marks;
-  for (const base::YamlPointer& item : list->items) {
-    const auto word = base::yamlWord(*item, "memory.warn_at", draft.faults);
-    if (!word) continue;
-    const auto mark = base::parsePercent(*word);
-    if (!mark) {
-      draft.faults.add(*item, "memory.warn_at: " + mark.error().sentence());
-    } else if (!marks.empty() && *mark <= marks.back()) {
-      draft.faults.add(*item, "memory.warn_at must rise, such as [70%, 80%, 90%]");
-    } else {
-      marks.push_back(*mark);
-    }
-  }
-  draft.reading.job.memory.warn_at_percent = std::move(marks);
+  if (auto marks = readMarks(*list, "memory.warn_at", draft.faults))
+    draft.reading.job.memory.warn_at_percent = std::move(*marks);
 }
 
 void readLimits(const YamlNode& node, Draft& draft) {

@@ -36,6 +36,12 @@ void readMemory(const base::YamlNode& node, Draft& draft);
 void readLimits(const base::YamlNode& node, Draft& draft);
 void readResults(const base::YamlNode& node, Draft& draft);
 
+/// `models`, `budget` and what else narrows a grant.
+void readTerms(base::YamlFields& fields, SecretSpec& secret, Draft& draft);
+
+/// The path of a file, absolute; remembers where the key stands. Empty when it is absent.
+std::string readFilePath(base::YamlFields& fields, const std::string& key, Draft& draft);
+
 /// Rules between sections, after all were read.
 void checkTogether(Draft& draft);
 

@@ -73,13 +73,15 @@ def keys_of(node):
 
 
 @pytest.mark.parametrize("room, sources", [
-    ("job", ["read_agent.cpp", "read_sections.cpp", "job_reader.cpp", "fields.cpp"]),
+    ("job", ["read_agent.cpp", "read_sections.cpp", "read_secret.cpp", "read_source.cpp", "read_terms.cpp",
+             "job_reader.cpp", "fields.cpp"]),
     ("policies", ["policy_reader.cpp", "rule_reader.cpp"]),
 ])
 def test_schema_and_reader_know_the_same_keys(room, sources):
     folder = (tree.ROOT / SCHEMAS[room]).parent.parent
     text = "".join((folder / source).read_text(encoding="utf-8") for source in sources)
     call = r'fields\.(?:find|need|text|needText|texts|boolean|integer|size|duration|mode)\(\s*"(\w+)"'
-    helper = r'(?:readPath|readFilePath|readRules|readPatterns|readWord)\(\s*fields,\s*"(\w+)"'
+    helper = (r'(?:readPath|readFilePath|readRules|readPatterns|readWord|readVaultPath|readNumber<[\w:]+>)'
+              r'\(\s*fields,\s*"(\w+)"')
     asked = set(re.findall(call, text)) | set(re.findall(helper, text)) | {"version"}
     assert asked == set(keys_of(schema(room)))

@@ -114,6 +114,50 @@ TEST(Mode, IsBoundedByPermissionBits) {
   EXPECT_FALSE(parseMode("8"));
 }
 
+TEST(Count, IsAPlainNumberOrOneWithAUnit) {
+  EXPECT_EQ(*parseCount("0"), 0U);
+  EXPECT_EQ(*parseCount("500"), 500U);
+  EXPECT_EQ(*parseCount("500k"), 500'000U);
+  EXPECT_EQ(*parseCount("1.5M"), 1'500'000U);
+  EXPECT_EQ(*parseCount("1G"), 1'000'000'000U);
+  EXPECT_EQ(*parseCount("1000000000000000"), 1'000'000'000'000'000U);
+  EXPECT_EQ(*parseCount("1000000G"), 1'000'000'000'000'000U);
+  for (const char* wrong : {"", "1000000000000001", "1000001G", "1.5", "0.0001k", "05", "20m", "-1",
+                            "1e3", "1 k", "k", "1.k", ".5k", "99999999999999999999"})
+    EXPECT_FALSE(parseCount(wrong)) << wrong;
+}
+
+TEST(Dollars, ArePlainDecimalAndMoreThanNothing) {
+  EXPECT_EQ(*parseDollars("25"), 25.0);
+  EXPECT_EQ(*parseDollars("0.50"), 0.5);
+  EXPECT_EQ(*parseDollars("0.000001"), 0.000001);
+  EXPECT_EQ(*parseDollars("1000000000"), 1e9);
+  for (const char* wrong : {"", "0", "0.0", "0.0000001", "1000000000.1", "1000000001", "-1", "1e3",
+                            "$5", "5USD", "inf", "nan", "1."})
+    EXPECT_FALSE(parseDollars(wrong)) << wrong;
+}
+
+TEST(Time, NeedsSecondsAndAZone) {
+  const auto seconds = [](const char* text) {
+    const auto time = parseTime(text);
+    return time ? std::chrono::system_clock::to_time_t(*time) : -1;
+  };
+  EXPECT_EQ(seconds("1970-01-01T00:00:00Z"), 0);
+  EXPECT_EQ(seconds("2030-01-01T00:00:00Z"), 1'893'456'000);
+  EXPECT_EQ(seconds("2030-01-01T00:00:00.123456789Z"), 1'893'456'000);
+  EXPECT_EQ(seconds("2030-01-01T01:30:00+01:30"), 1'893'456'000);
+  EXPECT_EQ(seconds("2029-12-31T23:00:00-01:00"), 1'893'456'000);
+  EXPECT_EQ(seconds("2028-02-29T00:00:00z"), 1'835'395'200);
+  EXPECT_GT(seconds("2199-12-31T23:59:60Z"), 0);
+  for (const char* wrong :
+       {"", "2030-01-01", "2030-01-01T00:00:00", "2030-01-01 00:00:00Z", "2030-02-29T00:00:00Z",
+        "1969-12-31T23:59:59Z", "2200-01-01T00:00:00Z", "2030-01-01T24:00:00Z",
+        "2030-01-01T00:60:00Z", "2030-01-01T00:00:61Z", "2030-01-01T00:00:00.Z",
+        "2030-01-01T00:00:00+1:00", "2030-01-01T00:00:00+24:00", "2030-01-01T00:00:00+01:60",
+        "2030-01-01T00:00:00Zx", "2030-13-01T00:00:00Z"})
+    EXPECT_FALSE(parseTime(wrong)) << wrong;
+}
+
 TEST(Print, ShowsTheEffectiveValue) {
   EXPECT_EQ(printSize(1), "1 byte");
   EXPECT_EQ(printSize(512), "512 bytes");

@@ -182,6 +182,16 @@ TEST_F(Decide, KeepsCredentialEndpointsShutUnlessARuleNamesThemExactly) {
   EXPECT_EQ(whyOf("GET /v1/organizations/users", ""), "credential_endpoint");
 }
 
+TEST_F(Decide, LendsOnlyForWhatTheJobLetsThrough) {
+  grant_.terms.allow = {{{"POST"}, {"/v1/messages/count_tokens"}}};
+  rules_.leases = leasesOf(grant_, kKey);
+  door_ = rules_.leases[0];
+  EXPECT_EQ(whyOf("POST /v1/messages/count_tokens", key()), "");
+  EXPECT_EQ(whyOf("POST /v1/messages", key()), "route");
+  EXPECT_EQ(verdict_.refusal->status, 403U);
+  EXPECT_THAT(verdict_.refusal->sentence, testing::HasSubstr("POST /v1/messages/count_tokens"));
+}
+
 TEST_F(Decide, LendsNoLongerWhatWasTakenBack) {
   door_->revoked = true;
   EXPECT_EQ(whyOf("POST /v1/messages", key()), "revoked");

@@ -149,6 +149,48 @@ TEST(Carriage, IsTheJobsElseTheOneOfTheSecretsKind) {
   EXPECT_EQ(carriageOf(grant, {}, "x")->kind, http::CredentialKind::Kind::Header);
 }
 
+/// What is wrong with lending so, or "fine".
+std::string lendingOf(const std::string& provider, GrantTerms terms) {
+  GrantRequest request{"key", provider, provider == "generic" ? "https://a.example" : "", ""};
+  if (provider == "generic") request.inject.emplace().kind = http::CredentialKind::Kind::Bearer;
+  request.terms = std::move(terms);
+  const auto planned = planGrants({request});
+  return planned ? "fine" : planned.error().sentence();
+}
+
+GrantTerms withAllow(std::vector<std::string> methods, std::string path) {
+  GrantTerms terms;
+  terms.allow.push_back({std::move(methods), {std::move(path)}});
+  return terms;
+}
+
+TEST(Terms, ThatCouldNotBeHeldAreRefused) {
+  GrantTerms terms;
+  terms.models = {"x"};
+  EXPECT_EQ(lendingOf("anthropic", terms), "fine");
+  EXPECT_THAT(lendingOf("generic", terms), HasSubstr("models cannot be held at generic"));
+  terms = {};
+  terms.budget.requests = 5;
+  EXPECT_EQ(lendingOf("openai", terms), "fine");
+  EXPECT_THAT(lendingOf("github", terms), HasSubstr("budget cannot be held at github"));
+  terms = {};
+  terms.provider_fetch = true;
+  EXPECT_THAT(lendingOf("generic", terms), HasSubstr("provider_fetch cannot be held"));
+  terms = {};
+  terms.budget.concurrency = 5;
+  EXPECT_EQ(lendingOf("generic", terms), "fine");
+}
+
+TEST(Terms, AllowOnlyWhatTheProviderHas) {
+  EXPECT_EQ(lendingOf("anthropic", withAllow({"POST"}, "/v1/messages")), "fine");
+  EXPECT_EQ(lendingOf("anthropic", withAllow({}, "/v1/**")), "fine");
+  EXPECT_EQ(lendingOf("generic", withAllow({"GET"}, "/anything/*/at/all")), "fine");
+  EXPECT_THAT(lendingOf("anthropic", withAllow({"DELETE"}, "/v1/messages")),
+              HasSubstr("no request that /v1/messages lets through"));
+  EXPECT_THAT(lendingOf("anthropic", withAllow({}, "/v2/messages")), HasSubstr("no request"));
+  EXPECT_THAT(lendingOf("generic", withAllow({}, "/a**b")), HasSubstr("more than one *"));
+}
+
 TEST(Door, IsNamedByALoopbackUrl) {
   EXPECT_EQ(doorUrl(41234), "http://127.0.0.1:41234");
 }

@@ -49,6 +49,19 @@ TEST(GrantTerms, everything_said_arrives_as_it_was_said) {
   EXPECT_EQ(got.expires_at, terms.expires_at);
 }
 
+TEST(GrantTerms, allow_what_is_named_and_everything_where_nothing_is) {
+  GrantTerms terms;
+  EXPECT_TRUE(allows(terms, "DELETE", "/x"));
+  terms.allow = {{{"GET"}, {"/v1/models/*"}}, {{}, {"/v1/messages", "/files/**"}}};
+  EXPECT_TRUE(allows(terms, "GET", "/v1/models/one"));
+  EXPECT_FALSE(allows(terms, "POST", "/v1/models/one"));
+  EXPECT_FALSE(allows(terms, "GET", "/v1/models"));
+  EXPECT_FALSE(allows(terms, "GET", "/v1/models/one/two"));
+  EXPECT_TRUE(allows(terms, "POST", "/v1/messages"));
+  EXPECT_FALSE(allows(terms, "POST", "/v1/messages/count_tokens"));
+  EXPECT_TRUE(allows(terms, "PUT", "/files/a/b"));
+}
+
 TEST(GrantTerms, a_text_that_says_less_than_all_is_none) {
   base::json::object object = toJson(GrantTerms{});
   object.erase("budget");
