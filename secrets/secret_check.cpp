@@ -17,19 +17,6 @@ using base::Error;
 using base::Kind;
 using base::Status;
 
-Status checkKind(const vault::SecretBytes& secret, std::string_view name,
-                 const models::Provider& provider) {
-  Grant grant;
-  grant.name = name;
-  grant.provider = provider.name;
-  const auto carriage = carriageOf(grant, provider.kinds, secret.reveal());
-  if (!carriage) return carriage.error();
-  if (carriage->kind == http::CredentialKind::Kind::Header) return {};
-  return Error{Kind::Config, "the secret \"" + grant.name + "\" is carried as " +
-                                 std::string(http::nameOf(carriage->kind)) +
-                                 ", which this broker does not do"};
-}
-
 Status checkCarried(const vault::SecretBytes& secret, const Grant& grant,
                     const models::Provider& provider) {
   std::vector<const std::vector<models::SecretKind>*> places{&provider.kinds};

@@ -23,10 +23,6 @@ base::Status checkCarried(const vault::SecretBytes& secret, const Grant& grant,
 /// How a secret for this grant is to be read: as a document where it may be AWS credentials.
 vault::SecretBytes::Form formOf(const Grant& grant, const models::Provider& provider);
 
-/// For the broker as it was before there were kinds.
-base::Status checkKind(const vault::SecretBytes& secret, std::string_view name,
-                       const models::Provider& provider);
-
 /// The stage `secret-check`. Its configuration: {"names":[…],"providers":[…],"injects":[…]}, the
 /// last two as long as the first or absent (an inject as broker_config.h writes it, or null); the
 /// secret of each name is the descriptor at base::kFirstExtraFd and following. Says ready when all

@@ -81,9 +81,6 @@ struct Provider {
   std::vector<Denied> denied;
   ErrorForm error_form = ErrorForm::Plain;
   std::vector<Price> prices;
-
-  // For the broker as it was before there were kinds.
-  std::string inject_header;
 };
 
 /// Errors: Config for a name that is not known; the sentence lists the known ones.

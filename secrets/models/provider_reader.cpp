@@ -252,9 +252,6 @@ Result<Provider> readProvider(std::string_view file, std::string_view text) {
   YamlFaults faults{std::string(file)};
   Provider provider;
   if (const auto tree = base::parseYaml(text, faults)) provider = readAll(*tree, faults);
-  if (!provider.kinds.empty() &&
-      provider.kinds[0].credential.kind == http::CredentialKind::Kind::Header)
-    provider.inject_header = provider.kinds[0].credential.name;
   if (faults.empty()) return provider;
   std::string sentence;
   for (const auto& fault : faults.list())

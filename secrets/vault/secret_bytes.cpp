@@ -114,25 +114,4 @@ bool operator==(const SecretBytes& left, const SecretBytes& right) {
          CRYPTO_memcmp(left.pages_.data(), right.pages_.data(), left.length_) == 0;
 }
 
-Result<InjectedHeader> InjectedHeader::make(std::string_view header, const SecretBytes& secret) {
-  constexpr std::string_view kEnd = "\r\n\r\n";
-  const std::string_view value = secret.reveal();
-  auto pages = LockedPages::make(header.size() + 2 + value.size() + kEnd.size());
-  if (!pages) return pages.error();
-  InjectedHeader result(std::move(*pages));
-  char* at = result.pages_.data();
-  const auto put = [&at](std::string_view part) {
-    std::memcpy(at, part.data(), part.size());
-    at += part.size();
-  };
-  put(header);
-  put(": ");
-  result.secret_at_ = header.size() + 2;
-  result.secret_length_ = value.size();
-  put(value);
-  put(kEnd);
-  result.line_length_ = static_cast<std::size_t>(at - result.pages_.data());
-  return result;
-}
-
 }  // namespace warder::vault

@@ -66,23 +66,6 @@ class SecretBytes {
   std::size_t length_;
 };
 
-/// The one header line that carries a secret, kept ready in locked pages with the blank line that
-/// ends a head, so that it is written to the connection from there and nowhere copied.
-class InjectedHeader {
- public:
-  static base::Result<InjectedHeader> make(std::string_view header, const SecretBytes& secret);
-
-  std::string_view line() const { return {pages_.data(), line_length_}; }
-  std::string_view secret() const { return line().substr(secret_at_, secret_length_); }
-
- private:
-  explicit InjectedHeader(LockedPages pages) : pages_(std::move(pages)) {}
-  LockedPages pages_;
-  std::size_t line_length_ = 0;
-  std::size_t secret_at_ = 0;
-  std::size_t secret_length_ = 0;
-};
-
 /// For buffers through which an upstream's answer passes, since an upstream may echo a secret:
 /// wiped whenever memory is given back.
 template <class T>

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <openssl/evp.h>
 
+#include <deque>
 #include <vector>
 
 namespace warder::vault {
@@ -13,6 +14,12 @@ constexpr std::string_view kPlaceholder = "sk-ant-api03-placeholder-that-is-long
 // All of it in base64, each character as \uXXXX, less one byte.
 constexpr std::size_t kWindow = kSecret.size() * 8 / 6 * 6 - 1;
 const std::string kReplaced(kPlaceholder.substr(0, kSecret.size()));
+
+/// For as long as the tests run; views of the secret, which must live as long.
+const HiddenForms& formsOf(std::string_view secret, std::string_view placeholder) {
+  static std::deque<HiddenForms> all;
+  return all.emplace_back(std::move(*HiddenForms::make({&secret, 1}, placeholder)));
+}
 
 std::string passed(Scrubber& scrubber, std::string_view bytes) {
   WipedBytes out;
@@ -32,7 +39,7 @@ TEST(Scrubber, ReplacesTheSecretAtEveryCutOfTheStream) {
   const std::string wanted = "{\"echo\":\"" + kReplaced + "\"} and again " + kReplaced + kReplaced;
   for (const auto mode : {Scrubber::Mode::Window, Scrubber::Mode::Events}) {
     for (std::size_t size = 1; size <= text.size(); ++size) {
-      Scrubber scrubber(kSecret, kPlaceholder, mode);
+      Scrubber scrubber(formsOf(kSecret, kPlaceholder), mode);
       std::string out;
       for (std::size_t at = 0; at < text.size(); at += size)
         out += passed(scrubber, std::string_view(text).substr(at, size));
@@ -65,7 +72,7 @@ TEST(Scrubber, ReplacesTheSecretInEverySpellingAtEveryCutOfTheStream) {
   }
   for (const auto mode : {Scrubber::Mode::Window, Scrubber::Mode::Events}) {
     for (std::size_t size = 1; size <= 400; ++size) {
-      Scrubber scrubber(kSecret, kPlaceholder, mode);
+      Scrubber scrubber(formsOf(kSecret, kPlaceholder), mode);
       std::string out;
       for (std::size_t at = 0; at < text.size(); at += size)
         out += passed(scrubber, std::string_view(text).substr(at, size));
@@ -88,14 +95,14 @@ TEST(Scrubber, ReplacesASecretWithSlashesQuotesAndBackslashesAndKeepsTheirEscape
       {R"(ab\u012fcd\"ef\\gh)", R"(ab\u012fcd\"ef\\gh)"},  // another character
   };
   for (const auto& one : cases) {
-    Scrubber scrubber(kOdd, std::string(40, 'P'), Scrubber::Mode::Window);
+    Scrubber scrubber(formsOf(kOdd, std::string(40, 'P')), Scrubber::Mode::Window);
     std::string out = passed(scrubber, one.text);
     EXPECT_EQ(out + rest(scrubber), one.wanted);
   }
 }
 
 TEST(Scrubber, KeepsLengthsTrueForShortPlaceholdersToo) {
-  Scrubber scrubber(kSecret, "short", Scrubber::Mode::Window);
+  Scrubber scrubber(formsOf(kSecret, "short"), Scrubber::Mode::Window);
   std::string out = passed(scrubber, std::string(kSecret));
   out += rest(scrubber);
   EXPECT_EQ(out.size(), kSecret.size());
@@ -106,13 +113,13 @@ TEST(Scrubber, HoldsBackAFixedWindowWhateverTheBytesAre) {
   const std::string prefix(kSecret.substr(0, 20));
   const std::string other(20, 'x');
   for (const std::string& tail : {prefix, other}) {
-    Scrubber scrubber(kSecret, kPlaceholder, Scrubber::Mode::Window);
+    Scrubber scrubber(formsOf(kSecret, kPlaceholder), Scrubber::Mode::Window);
     EXPECT_EQ(passed(scrubber, std::string(1000, '.') + tail).size(), 1020 - kWindow);
   }
 }
 
 TEST(Scrubber, PassesWholeEventsAtOnceAndHoldsUnfinishedOnesWhateverTheyHold) {
-  Scrubber scrubber(kSecret, kPlaceholder, Scrubber::Mode::Events);
+  Scrubber scrubber(formsOf(kSecret, kPlaceholder), Scrubber::Mode::Events);
   EXPECT_EQ(passed(scrubber, "event: ping\ndata: {}\n\n"), "event: ping\ndata: {}\n\n");
   EXPECT_EQ(passed(scrubber, "data: a\n\ndata: sk-ant"), "data: a\n\n");
   EXPECT_EQ(passed(scrubber, "-b\n"), "");
@@ -123,9 +130,9 @@ TEST(Scrubber, PassesWholeEventsAtOnceAndHoldsUnfinishedOnesWhateverTheyHold) {
 }
 
 TEST(Scrubber, BoundsWhatItHoldsOfOneEvent) {
-  Scrubber at_most(kSecret, kPlaceholder, Scrubber::Mode::Events);
+  Scrubber at_most(formsOf(kSecret, kPlaceholder), Scrubber::Mode::Events);
   EXPECT_EQ(passed(at_most, std::string(kMaxHeldEvent, 'x')), "");
-  Scrubber over(kSecret, kPlaceholder, Scrubber::Mode::Events);
+  Scrubber over(formsOf(kSecret, kPlaceholder), Scrubber::Mode::Events);
   EXPECT_EQ(passed(over, std::string(kMaxHeldEvent + 1, 'x')).size(), kMaxHeldEvent + 1 - kWindow);
   EXPECT_EQ(passed(over, std::string(kSecret) + "\n\n"),
             std::string(kWindow, 'x') + kReplaced + "\n\n");
@@ -160,7 +167,7 @@ TEST(Scrubber, ReplacesTheSecretInBase64WhereverItBegins) {
         const std::string text =
             base64(std::string(before, 'u') + secret + std::string(after, 'v'), url);
         for (std::size_t size = 1; size <= text.size(); ++size) {
-          Scrubber scrubber(secret, kPlaceholder, Scrubber::Mode::Window);
+          Scrubber scrubber(formsOf(secret, kPlaceholder), Scrubber::Mode::Window);
           std::string out;
           for (std::size_t at = 0; at < text.size(); at += size)
             out += passed(scrubber, std::string_view(text).substr(at, size));
@@ -185,7 +192,7 @@ TEST(Scrubber, ReplacesBase64WithEscapesToo) {
   }
   ASSERT_NE(json, text);
   for (const std::string& one : {json, url}) {
-    Scrubber scrubber(secret, kPlaceholder, Scrubber::Mode::Window);
+    Scrubber scrubber(formsOf(secret, kPlaceholder), Scrubber::Mode::Window);
     std::string out = passed(scrubber, "\"" + one + "\"");
     out += rest(scrubber);
     EXPECT_EQ(scrubber.hits(), 1u) << one;
@@ -247,10 +254,10 @@ TEST(HiddenForms, FindOneAtEveryPlaceOfAText) {
 TEST(ScrubWhole, ReplacesInPlace) {
   const std::string text = "X-Echo: " + std::string(kSecret) + "\r\n";
   WipedBytes bytes(text.begin(), text.end());
-  EXPECT_FALSE(scrubWhole(kSecret, kPlaceholder, bytes, text.size() - 3));
-  EXPECT_TRUE(scrubWhole(kSecret, kPlaceholder, bytes, text.size()));
+  EXPECT_FALSE(scrubWhole(formsOf(kSecret, kPlaceholder), bytes, text.size() - 3));
+  EXPECT_TRUE(scrubWhole(formsOf(kSecret, kPlaceholder), bytes, text.size()));
   EXPECT_EQ(viewOf(bytes), "X-Echo: " + kReplaced + "\r\n");
-  EXPECT_FALSE(scrubWhole(kSecret, kPlaceholder, bytes, text.size()));
+  EXPECT_FALSE(scrubWhole(formsOf(kSecret, kPlaceholder), bytes, text.size()));
 }
 
 }  // namespace

@@ -26,8 +26,6 @@ static_assert(!std::is_convertible_v<SecretBytes, std::string>);
 static_assert(!std::is_convertible_v<SecretBytes, std::string_view>);
 static_assert(!Streamable<SecretBytes>);
 static_assert(!std::is_copy_constructible_v<LockedPages>);
-static_assert(!std::is_copy_constructible_v<InjectedHeader>);
-static_assert(!Streamable<InjectedHeader>);
 
 base::Result<SecretBytes> read(std::string_view content) {
   const auto fd = base::sealedText("secret", content);
@@ -107,14 +105,6 @@ TEST(SecretBytes, MovesWithoutLeavingACopy) {
   const char* where = first->reveal().data();
   const SecretBytes second = std::move(*first);
   EXPECT_EQ(second.reveal().data(), where);
-}
-
-TEST(InjectedHeader, HoldsTheLineAndTheEndOfTheHead) {
-  const auto secret = read("sk-ant-api03-line");
-  const auto header = InjectedHeader::make("x-api-key", *secret);
-  ASSERT_TRUE(header);
-  EXPECT_EQ(header->line(), "x-api-key: sk-ant-api03-line\r\n\r\n");
-  EXPECT_EQ(header->secret(), "sk-ant-api03-line");
 }
 
 }  // namespace
