@@ -1,25 +1,9 @@
 #include "secrets/vault/scrubber.h"
 
 #include <algorithm>
-#include <new>
 #include <span>
 
-#include "secrets/vault/key_forms.h"
-
 namespace warder::vault {
-
-namespace {
-
-std::shared_ptr<const HiddenForms> formsOf(std::string_view secret, std::string_view placeholder) {
-  auto forms = HiddenForms::make({&secret, 1}, placeholder);
-  if (!forms) throw std::bad_alloc();
-  return std::make_shared<const HiddenForms>(std::move(*forms));
-}
-
-}  // namespace
-
-Scrubber::Scrubber(std::string_view secret, std::string_view placeholder, Mode mode)
-    : own_(formsOf(secret, placeholder)), forms_(own_.get()), mode_(mode) {}
 
 /// Everything is looked at where it will stand, behind `out`; what may not pass yet goes back.
 void Scrubber::push(std::string_view bytes, WipedBytes& out) {
@@ -68,11 +52,6 @@ std::size_t Scrubber::passable(std::string_view held) {
 
 bool scrubWhole(const HiddenForms& forms, WipedBytes& text, std::size_t length) {
   return forms.replaceAll(std::span(text).first(length)) > 0;
-}
-
-bool scrubWhole(std::string_view secret, std::string_view placeholder, WipedBytes& text,
-                std::size_t length) {
-  return scrubWhole(*formsOf(secret, placeholder), text, length);
 }
 
 }  // namespace warder::vault

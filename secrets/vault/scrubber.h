@@ -1,7 +1,6 @@
 // Replaces secrets that an upstream sends back, in a stream, without an oracle: what is held back
 // never depends on how much of a secret was seen.
 #pragma once
-#include <memory>
 #include <string_view>
 
 #include "secrets/vault/hidden_forms.h"
@@ -21,8 +20,6 @@ class Scrubber {
   /// `forms` must outlive the scrubber. What replaces a secret is as long as what stood there, so
   /// that lengths which were announced stay true.
   Scrubber(const HiddenForms& forms, Mode mode) : forms_(&forms), mode_(mode) {}
-  /// For a single secret, which must outlive the scrubber. Throws std::bad_alloc without memory.
-  Scrubber(std::string_view secret, std::string_view placeholder, Mode mode);
 
   /// Appends to `out` what may pass now.
   void push(std::string_view bytes, WipedBytes& out);
@@ -34,7 +31,6 @@ class Scrubber {
  private:
   std::size_t passable(std::string_view held);
 
-  std::shared_ptr<const HiddenForms> own_;
   const HiddenForms* forms_;
   Mode mode_;
   WipedBytes held_;
@@ -46,7 +42,5 @@ class Scrubber {
 /// For heads, which are whole: replaces every occurrence in the first `length` bytes, in place;
 /// true when there was one.
 bool scrubWhole(const HiddenForms& forms, WipedBytes& text, std::size_t length);
-bool scrubWhole(std::string_view secret, std::string_view placeholder, WipedBytes& text,
-                std::size_t length);
 
 }  // namespace warder::vault
