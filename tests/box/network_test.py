@@ -3,6 +3,7 @@ import json
 import socket
 
 import pytest
+import world
 
 # Each line is one try; a try that hangs says TIMEOUT, and none may.
 TRIES = r"""
@@ -104,3 +105,32 @@ test -S anthropic.sock && echo stays
     assert ran.output.splitlines() == ["/run/warder-doors/anthropic.sock", "there", "stays"], ran.explain()
     door = ran.events("box.ready")[0]["data"]["doors"][0]
     assert door["socket"] == "/run/warder-doors/anthropic.sock", json.dumps(door)
+
+
+def test_a_grant_is_served_at_its_unix_socket(person, lent):
+    ran = person.run_shell(r"""
+curl -sS --unix-socket "$ANTHROPIC_SOCKET" -w '\n%{http_code}\n' http://localhost/v1/messages \
+    -H "x-api-key: $ANTHROPIC_API_KEY" -H 'content-type: application/json' \
+    -d '{"model": "claude-haiku-4-5", "max_tokens": 5, "messages": [{"role": "user", "content": "hi"}]}'
+""", **lent)
+    assert ran.code == 0, ran.explain()
+    assert ran.output.splitlines()[-1] == "200", ran.output
+    assert len(ran.events("llm.call")) == 1
+
+
+def test_claude_code_works_over_the_unix_socket(person, lent):
+    """Its URL stands beside the socket and names a port where nobody listens: the socket it was."""
+    preset = (world.ROOT / "image/agents/claude-code.yaml").read_text()
+    for old, new in (("secret: anthropic", "secret: llm"),
+                     ("base_url_env: ANTHROPIC_BASE_URL", "unix_socket_env: ANTHROPIC_UNIX_SOCKET"),
+                     ("env:\n", "env:\n  ANTHROPIC_BASE_URL: http://127.0.0.1:9\n")):
+        assert old in preset
+        preset = preset.replace(old, new, 1)
+    job = person.job(agent={"preset": str(person.write("socket.yaml", preset)), "prompt": "say hi",
+                            "read_only": [str(person.tools.agent_folder)]},
+                     secrets={"llm": {**lent["secrets"]["anthropic"], "provider": "anthropic"}},
+                     policy=lent["policy"], limits={"wall": "3m"})
+    ran = person.run(job)
+    assert ran.code == 0, ran.explain()
+    calls = ran.events("llm.call")
+    assert calls and all(call["data"]["status"] == 200 for call in calls), calls
