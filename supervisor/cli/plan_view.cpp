@@ -56,16 +56,20 @@ std::string promptText(const job::AgentSpec& agent) {
   return "none";
 }
 
-std::string sourceText(const job::SecretSource& source) {
+std::string sourceText(const job::HandedSource& source) {
   if (const auto* file = std::get_if<job::FileSource>(&source)) return "file " + file->path;
   if (const auto* fd = std::get_if<job::FdSource>(&source)) {
     return "descriptor " + std::to_string(fd->fd);
   }
+  return "variable " + std::get<job::EnvSource>(source).variable;
+}
+
+std::string sourceText(const job::SecretSource& source) {
   if (const auto* exec = std::get_if<job::ExecSource>(&source))
     return "program " + exec->command.front();
   if (const auto* vault = std::get_if<job::VaultSource>(&source))
     return "vault " + vault->address + ", " + vault->path + ", field " + vault->field;
-  return "variable " + std::get<job::EnvSource>(source).variable;
+  return sourceText(*job::handedOf(source));
 }
 
 std::string upstreamText(const secrets::Upstream& upstream) {
