@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "supervisor/base/log.h"
+#include "supervisor/init/courier_start.h"
 #include "supervisor/init/in_place.h"
 #include "supervisor/init/lent_files.h"
 #include "supervisor/init/supervisor.h"
@@ -114,27 +115,9 @@ void Supervisor::recordStart() {
 void Supervisor::startCourier() {
   if (job_.results.to.empty()) return;
   ++courier_starts_;
-  StageStart start;
-  start.stage = "courier";
-  LentFiles files(start);
-  json::array sinks;
-  for (std::size_t i = 0; i < job_.results.to.size(); ++i) {
-    // A courier that was started again reads its token from the beginning.
-    ::lseek(config_.token_fds.at(i), 0, SEEK_SET);
-    const int token = files.lend(config_.token_fds[i]);
-    auto ca_file = files.lendFile(job_.results.to[i].ca_file);
-    if (!ca_file) return base::log(base::Level::Error, ca_file.error().sentence());
-    sinks.push_back(
-        {{"collector", job_.results.to[i].url}, {"token_fd", token}, {"ca_file", *ca_file}});
-  }
-  const int folder = files.lend(run_folder_.get());
-  start.config = {{"run_dir", pathByFd(folder)},
-                  {"run_id", config_.run_id},
-                  {"attempt", config_.attempt},
-                  {"sinks", std::move(sinks)}};
-  start.uid = serviceUid(config_.one_id, launch::kCourierUid);
-  start.gid = launch::kSpoolGid;
-  auto stage = launch::startStage(start);
+  const CourierStart start{run_folder_.get(), config_.run_id,    config_.attempt,
+                           job_.results.to,   config_.token_fds, config_.one_id};
+  auto stage = startCourierStage(start);
   if (!stage) return base::log(base::Level::Error, stage.error().sentence());
   courier_ = adopt(std::move(*stage), &Supervisor::onCourier);
 }
