@@ -76,7 +76,9 @@ std::string describe(const Event& event) {
   if (event.type == "agent.waiting_for_input" ||
       (event.type == "agent.program" && changed != nullptr && *changed == true))
     return event.type + ": " + text(data, "sentence");
-  if (event.type == "setup.failed") return "the run was not started: " + text(data, "sentence");
+  // Why is the outcome's to say, which follows: once is enough.
+  if (event.type == "setup.failed")
+    return "the run cannot start: " + text(data, "step") + " failed";
   if (event.type == "memory.warning")
     return "memory passed " + text(data, "mark_percent") + "%: " + size(data, "used_bytes") +
            " of " + size(data, "limit_bytes");
