@@ -27,6 +27,9 @@ bool isInInitramfs();
 /// machine ends with outcome `setup`.
 [[noreturn]] void startFromInitramfs();
 
+/// In memory; the run's journal lies there.
+inline constexpr const char* kSpoolFolder = "/run/warder/spool";
+
 struct Machine {
   Settings settings;
   std::vector<std::string> warnings;  // sentences; each belongs into the report
@@ -50,7 +53,8 @@ base::json::object describe(const Machine& machine);
 struct Outcome {
   int exit_code = 16;
   std::string sentence;
-  std::string report_file;  // report.json; empty when there is none
+  std::string report_file;      // report.json; empty when there is none
+  std::string on_console = {};  // instead of `sentence`, where its reasons stand there already
 };
 
 /// Tells the outcome on the console and, where there is one, on the virtio-serial port

@@ -84,7 +84,8 @@ void endMachine(const Outcome& outcome) {
   // Never the end of a machine that somebody else booted.
   const bool ours = isFirstProcessOfKernel();
   if (ours) endOthers();
-  say("exit code " + std::to_string(outcome.exit_code) + ": " + outcome.sentence);
+  say("exit code " + std::to_string(outcome.exit_code) + ": " +
+      (outcome.on_console.empty() ? outcome.sentence : outcome.on_console));
   if (auto told = tellPort(outcome); !told)
     say("the outcome did not reach the port " + std::string(kOutcomePort) + ": " +
         told.error().sentence());

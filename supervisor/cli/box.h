@@ -13,7 +13,7 @@ namespace warder::cli {
 struct BoxInput {
   init::InitConfig config;  // descriptors in it are filled in by runBox
   std::vector<base::UniqueFd> secrets;
-  std::vector<base::UniqueFd> tokens;
+  std::vector<base::UniqueFd>& tokens;  // closed once init has them
 };
 
 /// Runs one box to its end and shows it; SIGTERM and SIGINT go on to init. Returns init's exit

@@ -16,11 +16,12 @@ namespace {
 
 int runRequest(const RunRequest& request, bool quiet) {
   ::signal(SIGPIPE, SIG_IGN);  // whoever reads may leave; the run goes on
-  auto run = prepareRun(request);
-  if (!run) return kBadInput;
-  RunView view(run->config.run_dir, quiet);
-  auto ended = runBox({run->config, std::move(run->secrets), std::move(run->tokens)}, view);
-  return finishRun(*run, ended);
+  auto prepared = prepareRun(request);
+  if (const auto* refused = std::get_if<RunEnd>(&prepared)) return refused->exit_code;
+  auto& run = std::get<PreparedRun>(prepared);
+  RunView view(run.config.run_dir, quiet);
+  auto ended = runBox({run.config, std::move(run.secrets), run.tokens}, view);
+  return finishRun(run, ended).exit_code;
 }
 
 }  // namespace

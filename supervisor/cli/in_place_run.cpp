@@ -7,10 +7,8 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include "supervisor/base/log.h"
-#include "supervisor/cli/cli.h"
 #include "supervisor/cli/run_view.h"
 #include "supervisor/init/supervisor.h"
-#include "supervisor/journal/scribe_protocol.h"
 #include "supervisor/launch/confine.h"
 #include "supervisor/watch/signals.h"
 
@@ -79,28 +77,28 @@ std::vector<int> numbersOf(const std::vector<base::UniqueFd>& fds) {
 
 }  // namespace
 
-InPlaceEnd runInPlace(InPlaceRun order) {
+RunEnd runInPlace(InPlaceRun order) {
   base::setUpLog("init");
-  auto run = prepareRun(std::move(order.request));
-  if (!run) return {kBadInput, ""};
-  if (auto hard = harden(); !hard) return {refuse(hard.error()), ""};
-  init::InitConfig& config = run->config;
+  auto prepared = prepareRun(std::move(order.request));
+  if (const auto* refused = std::get_if<RunEnd>(&prepared)) return *refused;
+  auto& run = std::get<PreparedRun>(prepared);
+  if (auto hard = harden(); !hard) return refuseStarted(run, hard.error());
+  init::InitConfig& config = run.config;
   config.one_id = !launch::mayChangeIds();
   config.stop_within = order.stop_within;
   config.cgroups = order.cgroups;
   config.boot_warnings = order.boot_warnings;
-  config.secret_fds = numbersOf(run->secrets);
-  config.token_fds = numbersOf(run->tokens);
+  config.secret_fds = numbersOf(run.secrets);
+  config.token_fds = numbersOf(run.tokens);
   // init closes the secrets itself, as soon as the broker has them.
-  for (auto& secret : run->secrets) secret.release();
+  for (auto& secret : run.secrets) secret.release();
   RunView view(config.run_dir, order.quiet);
-  const job::JobSpec job = run->orders.job;
-  const auto ended = conduct(*run, view);
-  run->orders.job = job;
+  const job::JobSpec job = run.orders.job;
+  const auto ended = conduct(run, view);
+  run.orders.job = job;
   const auto signals = watch::openSignalFd();
   view.finish(signals ? signals->get() : -1);
-  const int exit_code = finishRun(*run, ended);
-  return {exit_code, config.run_dir + "/" + journal::kReportFile};
+  return finishRun(run, ended);
 }
 
 }  // namespace warder::cli

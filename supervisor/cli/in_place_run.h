@@ -16,12 +16,7 @@ struct InPlaceRun {
   std::vector<std::string> boot_warnings;    // likewise
 };
 
-struct InPlaceEnd {
-  int exit_code = 0;
-  std::string report_file;  // empty when nothing was started
-};
-
 /// Runs the job to its end. Signals must be blocked already (watch::blockAll).
-InPlaceEnd runInPlace(InPlaceRun run);
+RunEnd runInPlace(InPlaceRun run);
 
 }  // namespace warder::cli

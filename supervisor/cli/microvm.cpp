@@ -9,6 +9,7 @@
 #include "supervisor/boot/machine.h"
 #include "supervisor/cli/cli.h"
 #include "supervisor/cli/in_place_run.h"
+#include "supervisor/cli/refused_run.h"
 #include "supervisor/init/plain_init.h"
 
 namespace warder::cli {
@@ -54,11 +55,21 @@ std::string sentenceOf(const std::string& report_file) {
   run.cgroups = machine.cgroups.root;
   run.boot_warnings = machine.warnings;
   const auto end = runInPlace(std::move(run));
-  const bool started = !end.report_file.empty();
-  boot::endMachine(
-      {end.exit_code,
-       started ? sentenceOf(end.report_file) : "nothing was started; the lines above say why",
-       end.report_file});
+  const std::string refused = "nothing was started; the lines above say why";
+  boot::endMachine({end.exit_code, end.report_file.empty() ? refused : sentenceOf(end.report_file),
+                    end.report_file, end.started ? "" : refused});
+}
+
+/// A machine that could not be prepared for its job leaves a report too, as far as it came.
+[[noreturn]] void refuseMachine(const base::Error& why) {
+  static std::string moved;
+  RunRequest request;
+  request.spool = boot::kSpoolFolder;
+  request.engine = "microvm";
+  request.invocation = {0, nullptr, &moved};
+  const auto end = recordRefusedRun({request, {}, {"box", {{"", why.sentence()}}}});
+  boot::endMachine({kSetup, end.report_file.empty() ? why.sentence() : sentenceOf(end.report_file),
+                    end.report_file, why.sentence()});
 }
 
 /// What stands behind " -- " on the kernel command line, as a command without a job.
@@ -76,15 +87,13 @@ std::string sentenceOf(const std::string& report_file) {
 
 [[noreturn]] void runMachine() {
   auto machine = boot::prepareMachine();
-  if (!machine) boot::endMachine({kSetup, machine.error().sentence(), ""});
+  if (!machine) refuseMachine(machine.error());
   if (machine->job_file) runJob(*machine);  // which tells the warnings as events
   for (const auto& warning : machine->warnings) base::log(base::Level::Warn, warning);
   if (!machine->settings.command.empty()) runCommand(machine->settings.command);
-  boot::endMachine(
-      {kSetup,
-       "nothing to run: set warder.job, warder.job64, or put a command behind \" -- \" "
-       "on the kernel command line",
-       ""});
+  refuseMachine({base::Kind::Config,
+                 "nothing to run: set warder.job, warder.job64, or put a command behind \" -- \" "
+                 "on the kernel command line"});
 }
 
 }  // namespace

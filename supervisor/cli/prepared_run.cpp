@@ -1,20 +1,20 @@
 #include "supervisor/cli/prepared_run.h"
 
 #include <fcntl.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <iostream>
 #include <limits>
 
-#include "supervisor/base/event.h"
 #include "supervisor/base/log.h"
 #include "supervisor/base/wire.h"
 #include "supervisor/cli/cli.h"
 #include "supervisor/cli/machine.h"
+#include "supervisor/cli/refused_run.h"
 #include "supervisor/cli/results_target.h"
 #include "supervisor/cli/run_folder.h"
 #include "supervisor/cli/secret_files.h"
+#include "supervisor/cli/secret_sources.h"
 #include "supervisor/init/in_place.h"
 #include "supervisor/init/orders.h"
 #include "supervisor/journal/scribe_protocol.h"
@@ -28,7 +28,6 @@ namespace warder::cli {
 using base::Error;
 using base::Kind;
 using base::Result;
-using base::UniqueFd;
 namespace json = base::json;
 
 namespace {
@@ -40,26 +39,6 @@ constexpr std::size_t kMaxReport = 16 << 20;
 // Where an engine's SIGKILL is near, larger logs stay in the spool.
 constexpr std::uint64_t kHurriedLog = 64 << 20;
 constexpr std::uint64_t kAnyLog = std::numeric_limits<std::uint64_t>::max();
-
-Result<UniqueFd> openSource(const job::HandedSource& from, const MovedSecrets& moved) {
-  if (const auto* file = std::get_if<job::FileSource>(&from))
-    return base::openFile(file->path, O_RDONLY | O_NOCTTY);
-  if (const auto* given = std::get_if<job::FdSource>(&from)) {
-    if (::fcntl(given->fd, F_GETFD) < 0)
-      return Error{Kind::Config, "descriptor " + std::to_string(given->fd) + " is not open"};
-    return base::duplicate(given->fd);
-  }
-  return base::duplicate(moved.at(std::get<job::EnvSource>(from).variable));
-}
-
-/// A token is read again by each courier that is started, so it must be seekable.
-Result<UniqueFd> openToken(const job::HandedSource& from, const MovedSecrets& moved) {
-  auto source = openSource(from, moved);
-  if (!source || std::holds_alternative<job::FileSource>(from)) return source;
-  auto text = base::readAll(source->get(), 65536);
-  if (!text) return text.error();
-  return base::sealedText("token", *text);
-}
 
 base::Status openSources(PreparedRun& run, const MovedSecrets& moved) {
   for (const auto& secret : run.orders.job.secrets) {
@@ -156,53 +135,47 @@ int tell(const PreparedRun& run, int exit_code) {
 
 }  // namespace
 
-int refuse(const base::Faults& faults, bool as_json) {
-  json::array told;
-  for (const auto& fault : faults) {
-    std::cerr << base::escapeForTerminal(base::render(fault)) << "\n";
-    told.push_back({{"where", fault.where}, {"sentence", fault.sentence}});
-  }
-  std::cerr << "warder: nothing was started\n";
-  const json::object answer = {{"started", false}, {"exit_code", kBadInput}, {"faults", told}};
-  if (as_json) std::cout << json::serialize(answer) << std::endl;
-  return kBadInput;
-}
-
-int refuse(const Error& error, bool as_json) {
-  return refuse(base::Faults{{"", error.sentence()}}, as_json);
-}
-
-std::optional<PreparedRun> prepareRun(RunRequest request) {
-  const auto refused = [as_json = request.print_json](const auto& why) {
-    refuse(why, as_json);
-    return std::nullopt;
-  };
+std::variant<PreparedRun, RunEnd> prepareRun(RunRequest request) {
   const bool in_place = request.engine != "run";
-  if (in_place) {
-    if (auto possible = init::checkPlace(); !possible) return refused(possible.error());
-    init::setInPlace(request.overrides);
-  }
+  if (in_place) init::setInPlace(request.overrides);
   const MovedSecrets moved = parseMovedSecrets(*request.invocation.moved_secrets);
   const auto reader = moved.empty() ? init::Reader::Called : init::Reader::Later;
-  init::Orders orders = init::readOrders(request.job_file, request.overrides, reader);
-  for (const auto& warning : orders.warnings)
+  PreparedRun run{std::move(request), {}, {}, {}, {}, {}};
+  run.orders = init::readOrders(run.request.job_file, run.request.overrides, reader);
+  const auto refused = [&run, &moved](const std::string& step, base::Faults faults) {
+    const bool opened = run.tokens.size() == run.orders.job.results.to.size();
+    return refuseRun({run.request,
+                      run.orders,
+                      {step, std::move(faults)},
+                      moved,
+                      opened ? &run.tokens : nullptr});
+  };
+  const auto failed = [&refused](const std::string& step, const Error& why) {
+    return refused(step, {{"", why.sentence()}});
+  };
+  // What a place lacks may be why its files cannot be found.
+  if (in_place)
+    if (auto possible = init::checkPlace(); !possible) return failed("box", possible.error());
+  for (const auto& warning : run.orders.warnings)
     std::cerr << "warning: " << base::escapeForTerminal(base::render(warning)) << "\n";
-  if (!orders.faults.empty()) return refused(orders.faults);
+  if (!run.orders.faults.empty()) return refused("job", run.orders.faults);
+  if (in_place)
+    if (auto possible = init::checkNetwork(run.orders.policy.allow_degraded); !possible)
+      return failed("network", possible.error());
   if (!in_place)
-    if (auto possible = checkMachine(); !possible) return refused(possible.error());
+    if (auto possible = checkMachine(); !possible) return failed("box", possible.error());
 
-  PreparedRun run{std::move(request), std::move(orders), {}, {}, {}, {}};
   const auto variables = job::secretVariables(run.orders.job);
   const auto& invocation = run.request.invocation;
   if (!variables.empty() && moved.empty())
-    return refused(moveSecretsOut(variables, {invocation.argument_count, invocation.arguments}));
-  // In place a secret that cannot be used is worth a report: the broker says so before the agent
-  // starts.
+    return failed("broker",
+                  moveSecretsOut(variables, {invocation.argument_count, invocation.arguments}));
+  // In place the broker says itself, before the agent starts, that it cannot use a secret.
   if (!in_place)
     if (const auto faults = checkSecretFiles(run.orders.job); !faults.empty())
-      return refused(faults);
-  if (auto opened = openSources(run, moved); !opened) return refused(opened.error());
-  if (auto made = makeFolders(run); !made) return refused(made.error());
+      return refused("broker", faults);
+  if (auto opened = openSources(run, moved); !opened) return failed("broker", opened.error());
+  if (auto made = makeFolders(run); !made) return failed("spool", made.error());
   run.config.engine = run.request.engine;
   run.config.job_file = run.orders.job.file;
   run.config.job_digest = run.orders.job.digest;
@@ -212,21 +185,24 @@ std::optional<PreparedRun> prepareRun(RunRequest request) {
   return run;
 }
 
-int finishRun(const PreparedRun& run, const Result<int>& ended) {
+RunEnd refuseStarted(const PreparedRun& run, const Error& why) {
+  std::error_code failure;
+  std::filesystem::remove_all(run.config.run_dir, failure);
+  return refuseRun({run.request, run.orders, {"box", {{"", why.sentence()}}}, {}, &run.tokens});
+}
+
+RunEnd finishRun(const PreparedRun& run, const Result<int>& ended) {
   const std::string& folder = run.config.run_dir;
   tidyRunFolder(folder);
-  if (!ended && ended.error().kind != Kind::Internal) {
-    std::error_code failure;
-    std::filesystem::remove_all(folder, failure);
-    return refuse(ended.error(), run.request.print_json);
-  }
+  if (!ended && ended.error().kind != Kind::Internal) return refuseStarted(run, ended.error());
   if (!ended) base::log(base::Level::Error, ended.error().sentence());
   // Whatever happened to init or the scribe, the journal gets an end, and the run that code.
   std::error_code failure;
   const bool whole = std::filesystem::exists(folder + "/" + journal::kReportFile, failure);
   if (auto closed = report::closeInterrupted(folder, ended ? "scribe" : "init"); !closed)
     base::log(base::Level::Error, closed.error().sentence());
-  return tell(run, whole && ended ? *ended : kInternal + kUndelivered);
+  return {tell(run, whole && ended ? *ended : kInternal + kUndelivered),
+          folder + "/" + journal::kReportFile};
 }
 
 }  // namespace warder::cli

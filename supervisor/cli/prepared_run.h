@@ -1,7 +1,7 @@
 // What `warder run` and `warder init --job` have in common: before the box, and after it.
 #pragma once
-#include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "supervisor/base/fault.h"
@@ -31,19 +31,25 @@ struct PreparedRun {
   std::vector<base::UniqueFd> secrets, tokens;
 };
 
+struct RunEnd {
+  int exit_code = 0;
+  std::string report_file;  // empty when there is none
+  bool started = true;      // false: refused before anything started (refused_run.h)
+};
+
 /// Reads and checks everything that can be known before a box, moves secrets out of the environment
-/// (this executes the binary again), opens their sources and makes the run's folder. What is wrong
-/// is on standard error when it returns nothing; then nothing was started, and the exit code is 14.
-std::optional<PreparedRun> prepareRun(RunRequest request);
+/// (this executes the binary again), opens their sources and makes the run's folder. Where
+/// something is wrong, nothing was started: that is told, reported, and returned.
+std::variant<PreparedRun, RunEnd> prepareRun(RunRequest request);
+
+/// A run whose folder is there, and of which nothing could be started: the folder goes, and the run
+/// is refused.
+RunEnd refuseStarted(const PreparedRun& run, const base::Error& why);
 
 /// Tidies up, closes the journal if nobody did, leaves the results and says how the run ended and
-/// where they are. `ended` is init's exit code, or why it has none. Returns the exit code of it
-/// all: with passthrough_exit the agent's own (128+n for a signal) where an agent ran.
-int finishRun(const PreparedRun& run, const base::Result<int>& ended);
-
-/// Says what is wrong and that nothing was started, with `as_json` also as one JSON object on
-/// standard output; returns 14.
-int refuse(const base::Faults& faults, bool as_json = false);
-int refuse(const base::Error& error, bool as_json = false);
+/// where they are. `ended` is init's exit code, or why it has none: then the run is refused. The
+/// exit code is that of it all: with passthrough_exit the agent's own (128+n for a signal) where an
+/// agent ran.
+RunEnd finishRun(const PreparedRun& run, const base::Result<int>& ended);
 
 }  // namespace warder::cli

@@ -38,12 +38,11 @@ Result<UniqueFd> walkWithoutLinks(const std::string& top, const fs::path& relati
   return here;
 }
 
-Result<UniqueFd> openFolder(const job::JobSpec& job) {
-  const std::string& wanted = job.results.directory;
-  const auto relative = below(job.agent.workspace, wanted);
-  if (!relative.empty()) return walkWithoutLinks(job.agent.workspace, relative);
+Result<UniqueFd> openFolder(const std::string& wanted, const std::string& shared) {
+  const auto relative = below(shared, wanted);
+  if (!relative.empty()) return walkWithoutLinks(shared, relative);
   std::error_code failure;
-  const auto real_top = fs::canonical(job.agent.workspace, failure);
+  const auto real_top = fs::canonical(shared, failure);
   const auto real = fs::weakly_canonical(wanted, failure);
   if (!failure && !below(real_top, real).empty())
     return Error{Kind::Config,
@@ -56,8 +55,12 @@ Result<UniqueFd> openFolder(const job::JobSpec& job) {
 }  // namespace
 
 Result<UniqueFd> openResultsFolder(const job::JobSpec& job) {
-  const std::string activity = "the results folder " + job.results.directory;
-  auto folder = openFolder(job);
+  return openResultsFolder(job.results.directory, job.agent.workspace);
+}
+
+Result<UniqueFd> openResultsFolder(const std::string& directory, const std::string& shared) {
+  const std::string activity = "the results folder " + directory;
+  auto folder = openFolder(directory, shared);
   if (!folder) return folder.error().during(activity);
   if (::faccessat(folder->get(), ".", W_OK | X_OK, AT_EACCESS) != 0)
     return kernelError(activity + " cannot be written");

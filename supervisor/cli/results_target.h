@@ -13,6 +13,11 @@ namespace warder::cli {
 /// Errors: Kernel and Config, naming the folder.
 base::Result<base::UniqueFd> openResultsFolder(const job::JobSpec& job);
 
+/// The same for any folder. Below `shared`, which may be empty, no part of the path may be a link,
+/// because an agent could have put it there.
+base::Result<base::UniqueFd> openResultsFolder(const std::string& directory,
+                                               const std::string& shared);
+
 /// The same folder as a path for exportResults.
 std::string pathOf(const base::UniqueFd& folder);
 

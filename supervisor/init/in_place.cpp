@@ -15,6 +15,7 @@
 
 #include "supervisor/base/fd.h"
 #include "supervisor/base/units.h"
+#include "supervisor/launch/agent_network.h"
 #include "supervisor/launch/confine.h"
 
 namespace warder::init {
@@ -106,6 +107,22 @@ Status checkPlace() {
                                    " here; a job needs " + std::to_string(kLeastFiles) +
                                    ": start the container with --ulimit nofile=1024:1024"};
   return {};
+}
+
+Error noNetworkHere() {
+  return {Kind::Kernel, "it takes CAP_SYS_ADMIN and CAP_NET_ADMIN"};
+}
+
+Error refuseDegraded(const Error& why) {
+  return {Kind::Config,
+          "the agent cannot have a network of its own here (" + why.sentence() +
+              "), so that it could walk around the policy; give the container what is missing, or "
+              "say allow_degraded: true in the policy"};
+}
+
+Status checkNetwork(bool allow_degraded) {
+  if (allow_degraded || launch::mayMakeNetworks()) return {};
+  return refuseDegraded(noNetworkHere());
 }
 
 Result<std::string> findHome(const job::User& user, const std::string& run_id) {

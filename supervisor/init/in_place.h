@@ -16,6 +16,13 @@ void setInPlace(job::Overrides& overrides);
 /// descriptors).
 base::Status checkPlace();
 
+/// Why an agent that may not make networks has none of its own here.
+base::Error noNetworkHere();
+/// A network of the agent's own cannot be had, and the policy does not say allow_degraded.
+base::Error refuseDegraded(const base::Error& why);
+/// The same before anything starts, as far as privileges tell. Errors: Config.
+base::Status checkNetwork(bool allow_degraded);
+
 /// The agent's home: its own in /etc/passwd if it can write there, else a fresh folder in /tmp or
 /// /dev/shm that is its own (BC-040). Errors: Kernel when neither can be written.
 base::Result<std::string> findHome(const job::User& user, const std::string& run_id);

@@ -48,6 +48,14 @@ Faults checkGrants(const job::JobReading& reading) {
   return faults;
 }
 
+/// A job that is refused is believed in where its report goes as far as that part of it holds.
+void settleReporting(job::JobReading& reading, Orders& orders) {
+  orders.results_do_not_hold = job::whyResultsDoNotHold(reading);
+  if (!orders.results_do_not_hold.empty()) reading.job.results = {};
+  if (const auto faults = job::checkCollectors(reading); !faults.empty())
+    orders.why_no_delivery = base::render(faults.front());
+}
+
 constexpr std::size_t kMaxRepeatedWord = 4096;
 
 secrets::GrantTerms termsOf(const job::TermsSpec& said) {
@@ -105,7 +113,10 @@ Orders readOrders(const std::string& job_file, const job::Overrides& overrides, 
     else
       orders.faults.push_back({reading.placeOf("agent"), executable.error().sentence()});
   }
+  if (!orders.faults.empty()) settleReporting(reading, orders);
   orders.job = std::move(reading.job);
+  if (!orders.results_do_not_hold.empty())
+    orders.job.results.directory = job::resultsWithoutJob(job_file, overrides);
   orders.policy = std::move(policy.policy);
   return orders;
 }

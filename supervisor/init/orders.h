@@ -18,6 +18,10 @@ struct Orders {
   std::string executable;  // of the agent, in the box
   base::Faults faults;     // when there are any, nothing may start
   base::Faults warnings;
+  // Where there are faults, for the report of that. Unless results_do_not_hold is empty,
+  // job.results names what the command line says, or the place beside the job, and no collector.
+  std::string results_do_not_hold;
+  std::string why_no_delivery;  // why the collectors of job.results cannot be told
 };
 
 /// Only the process that a person called still has the descriptors and variables it was given.

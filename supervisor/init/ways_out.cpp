@@ -5,6 +5,7 @@
 
 #include "secrets/grant_plan.h"
 #include "supervisor/base/log.h"
+#include "supervisor/init/in_place.h"
 #include "supervisor/init/lent_files.h"
 #include "supervisor/init/resolver_file.h"
 #include "supervisor/init/supervisor.h"
@@ -57,7 +58,7 @@ void Supervisor::makeNetworkAndBroker() {
 /// A network of the agent's own where that can be had. Where it cannot, the policy does not bind
 /// what goes past the broker: only a policy that says so lets the run start.
 Status Supervisor::makeNetwork() {
-  Error why{Kind::Kernel, "it takes CAP_SYS_ADMIN and CAP_NET_ADMIN"};
+  Error why = noNetworkHere();
   if (pending_network_) {
     auto network = launch::awaitNetwork(*pending_network_,
                                         {config_.secret_fds.size(), portsOf(orders_.policy)});
@@ -69,11 +70,7 @@ Status Supervisor::makeNetwork() {
     why = network.error();
   }
   if (!config_.inPlace()) return why;
-  if (!orders_.policy.allow_degraded)
-    return Error{Kind::Config,
-                 "the agent cannot have a network of its own here (" + why.sentence() +
-                     "), so that it could walk around the policy; give the container what is "
-                     "missing, or say allow_degraded: true in the policy"};
+  if (!orders_.policy.allow_degraded) return refuseDegraded(why);
   auto here = launch::listenHere(config_.secret_fds.size());
   if (!here) return here.error();
   network_ = std::move(*here);

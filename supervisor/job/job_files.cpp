@@ -60,16 +60,25 @@ class Checker {
       checkFurtherFiles(secret, key + ".from");
       checkRoots(secret.ca_file, key + ".ca_file");
     }
+    checkCollectors();
+    checkResults();
+    return std::move(faults_);
+  }
+
+  base::Faults runForCollectors() {
+    checkCollectors();
+    return std::move(faults_);
+  }
+
+ private:
+  void checkCollectors() {
     for (std::size_t i = 0; i < job_.results.to.size(); ++i) {
       const std::string key = "results.to[" + std::to_string(i) + "]";
       checkSource(job_.results.to[i].token, {key + ".token", key + ".token"}, kToken);
       checkRoots(job_.results.to[i].ca_file, key + ".ca_file");
     }
-    checkResults();
-    return std::move(faults_);
   }
 
- private:
   void fault(const std::string& key, const std::string& sentence) {
     faults_.push_back({reading_.placeOf(key), sentence});
   }
@@ -262,18 +271,6 @@ class Checker {
 
 }  // namespace
 
-bool canRead(const struct stat& file, const User& user) {
-  if (file.st_uid == user.uid) return true;
-  if (file.st_gid == user.gid && (file.st_mode & S_IRGRP) != 0) return true;
-  return (file.st_mode & S_IROTH) != 0;
-}
-
-bool canWrite(const struct stat& file, const User& user) {
-  if (file.st_uid == user.uid) return true;
-  if (file.st_gid == user.gid && (file.st_mode & S_IWGRP) != 0) return true;
-  return (file.st_mode & S_IWOTH) != 0;
-}
-
 std::string whyNotShown(const std::string& path) {
   for (const char* folder : kNeverBelow) {
     if (isBelow(path, folder)) return path + " lies below " + folder + ", which is never shown";
@@ -314,6 +311,16 @@ base::Faults checkFiles(const JobReading& reading) {
   return Checker(reading).run();
 }
 
+base::Faults checkCollectors(const JobReading& reading) {
+  return Checker(reading).runForCollectors();
+}
+
+std::string whyResultsDoNotHold(const JobReading& reading) {
+  if (!reading.results_sound) return "that part of it could not be read without a fault";
+  if (!onlyRootCanChange(reading.job.file)) return "others than root can change the job file";
+  return whyNoResultsIn(reading.job.results.directory);
+}
+
 base::Faults warnAboutFiles(const JobReading& reading) {
   base::Faults warnings;
   const std::string workspace = realPath(reading.job.agent.workspace);
@@ -331,20 +338,6 @@ base::Faults warnAboutFiles(const JobReading& reading) {
     warn(reading.policy.name, "the policy", "policy");
   }
   return warnings;
-}
-
-bool hasOwnUid(const User& user) {
-  if (::geteuid() != 0) return false;
-  const auto text = base::readFile("/proc/self/uid_map", 64 * 1024);
-  if (!text) return false;
-  std::istringstream lines(*text);
-  std::uint64_t inside = 0;
-  std::uint64_t outside = 0;
-  std::uint64_t count = 0;
-  while (lines >> inside >> outside >> count) {
-    if (user.uid >= inside && user.uid - inside < count) return true;
-  }
-  return false;
 }
 
 }  // namespace warder::job

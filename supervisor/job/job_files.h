@@ -13,6 +13,13 @@ namespace warder::job {
 /// that the box must not show, control files and secrets that the agent could write or read.
 base::Faults checkFiles(const JobReading& reading);
 
+/// The same for results.to alone: whether the report of a job that is refused may go there.
+base::Faults checkCollectors(const JobReading& reading);
+
+/// Why a job that is refused is not believed in where its results go, as half a sentence; empty
+/// when it is.
+std::string whyResultsDoNotHold(const JobReading& reading);
+
 /// A fault for each descriptor that is not open and each variable that is not set. For the process
 /// that was given them; they leave it soon after.
 base::Faults checkHandedOver(const JobReading& reading);
@@ -29,6 +36,11 @@ bool hasOwnUid(const User& user);
 /// mode.
 bool canRead(const struct stat& file, const User& user);
 bool canWrite(const struct stat& file, const User& user);
+
+/// For root: does the file belong to root, and can nobody else change or replace it? The agent's
+/// user need not be known. An ordinary user gives a file's writer nothing that he does not have:
+/// always true.
+bool onlyRootCanChange(const std::string& path);
 
 /// Why the box must not show this path of the machine; empty when it may. Pure.
 std::string whyNotShown(const std::string& path);

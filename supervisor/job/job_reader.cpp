@@ -21,6 +21,7 @@ using base::YamlFields;
 using base::YamlNode;
 
 constexpr std::uint64_t kDefaultResults = 1ULL << 30;
+constexpr const char* kDefaultFolder = "warder-results";
 constexpr std::size_t kLargestNamedFile = 4UL * 1024 * 1024;  // prompt_file and presets
 
 void readSections(const YamlNode& root, Draft& draft) {
@@ -31,7 +32,10 @@ void readSections(const YamlNode& root, Draft& draft) {
   if (const YamlNode* node = fields.find("policy")) readPolicyAsk(*node, draft);
   if (const YamlNode* node = fields.find("memory")) readMemory(*node, draft);
   if (const YamlNode* node = fields.find("limits")) readLimits(*node, draft);
+  const std::size_t before = draft.faults.list().size();
   if (const YamlNode* node = fields.find("results")) readResults(*node, draft);
+  const bool sound = draft.faults.list().size() == before && before < base::kMostFaults;
+  draft.reading.results_sound = draft.reading.results_sound && sound;
   fields.finish();
   checkTogether(draft);
 }
@@ -58,10 +62,12 @@ JobReading readJobText(const JobInput& input) {
   reading.job.file = input.file;
   reading.job.digest = digestOf(input.text);
   const std::string folder = std::filesystem::path(input.file).parent_path().string();
-  reading.job.results.directory = absolutePath(folder, "warder-results");
+  reading.job.results.directory = absolutePath(folder, kDefaultFolder);
   reading.job.results.max_size = kDefaultResults;
   YamlFaults faults(input.file);
   if (const base::YamlPointer root = base::parseYaml(input.text, faults)) {
+    // A key that stands twice could be one that names where results go.
+    reading.results_sound = faults.empty();
     Draft draft{input, folder, faults, reading, {}, false};
     readSections(*root, draft);
   }
@@ -91,6 +97,12 @@ JobReading readJob(const std::string& path, const Overrides& overrides) {
   if (!overrides.rootfs.empty()) input.overrides.rootfs = absoluteFromHere(overrides.rootfs);
   if (!overrides.results.empty()) input.overrides.results = absoluteFromHere(overrides.results);
   return readJobText(input);
+}
+
+std::string resultsWithoutJob(const std::string& path, const Overrides& overrides) {
+  if (!overrides.results.empty()) return absoluteFromHere(overrides.results);
+  const auto folder = std::filesystem::path(absoluteFromHere(path)).parent_path();
+  return absolutePath(folder.string(), kDefaultFolder);
 }
 
 std::vector<std::string> secretVariables(const JobSpec& job) {

@@ -44,6 +44,8 @@ struct JobReading {
   base::Faults faults;
   base::Faults warnings;
   std::map<std::string, std::string> places;  // dotted key → "file:line:column"
+  /// The job says where its results go, or that it is the default, without a fault.
+  bool results_sound = false;
 
   /// Where a key stands: its own place, else the file.
   std::string placeOf(const std::string& key) const;
@@ -64,6 +66,9 @@ JobReading readJobText(const JobInput& input);
 /// Reads the file at `path` (at most 1 MiB) and what it names. A file that cannot be read is one
 /// fault.
 JobReading readJob(const std::string& path, const Overrides& overrides = {});
+
+/// Where results go when the job cannot say: as the command line says, else beside the job file.
+std::string resultsWithoutJob(const std::string& path, const Overrides& overrides);
 
 /// Variables of this process's environment that hold secrets, sorted and each once.
 std::vector<std::string> secretVariables(const JobSpec& job);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "supervisor/journal/clean_text.h"
+#include "supervisor/report/refused_record.h"
 
 namespace warder::report {
 
@@ -13,6 +14,7 @@ constexpr std::size_t kMaxDenials = 20;  // by count
 constexpr std::size_t kMaxSaid = 4096;   // bytes of the agent's last line
 constexpr std::size_t kMaxText = 1024;   // bytes of any other text
 constexpr std::size_t kMaxItems = 64;    // of any other list
+constexpr std::size_t kMaxFault = 512;   // bytes of one's place, and of its sentence
 
 json::value bounded(const json::object& object) {
   json::value value = object;
@@ -148,6 +150,16 @@ json::array warningsOf(const Witnesses& seen) {
   return warnings;
 }
 
+/// What was wrong with the input of a run that was refused: each fault with its place.
+void addFaults(json::object& report, const Witnesses& seen) {
+  const auto* faults = seen.setup_failed.if_contains("faults");
+  if (faults == nullptr || !faults->is_array()) return;
+  json::value listed = *faults;
+  journal::shorten(listed, kMaxFault, kMostRefusalFaults);
+  report["faults"] = std::move(listed);
+  report["faults_total"] = numberOf(seen.setup_failed, "faults_total");
+}
+
 json::array stagesLostOf(const Witnesses& seen) {
   json::array lost;
   for (const auto& stage : seen.stages_lost)
@@ -173,6 +185,7 @@ json::object makeReport(const Witnesses& seen, const Outcome& outcome, std::uint
                       {"warnings", warningsOf(seen)},
                       {"stages_lost", stagesLostOf(seen)},
                       {"events", {{"last_seq", last_seq}}}};
+  addFaults(report, seen);
   if (seen.words) report["agent_claim"] = claimOf(*seen.words);
   for (std::size_t listed = kMaxListed;; listed /= 2) {
     addResults(report, seen, listed);

@@ -149,7 +149,9 @@ void onProgram(Witnesses& seen, Data data) {
 
 void onSetupFailed(Witnesses& seen, Data data) {
   seen.setup_failed = data;
-  setCause(seen, Cause::SetupFailed, data);
+  json::object cause = data;
+  for (const char* listed : {"faults", "faults_total"}) cause.erase(listed);  // the report's own
+  setCause(seen, Cause::SetupFailed, cause);
 }
 
 using Handler = std::function<void(Witnesses&, Data)>;

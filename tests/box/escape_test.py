@@ -1,4 +1,5 @@
 """What an agent could leave on the machine, or keep doing after its end."""
+import json
 import os
 import signal
 import stat
@@ -87,7 +88,9 @@ def test_a_link_of_an_earlier_agent_refuses_the_run(person):
         "dir": str(person.workspace / "results")}), "--spool", person.spool)
     assert done.returncode == 14, done.stdout + done.stderr
     assert "results" in done.stderr
-    assert list(victim.iterdir()) == [] and person.runs() == []
+    assert list(victim.iterdir()) == []
+    [run] = person.runs()  # the report has no other place
+    assert json.loads((run / "report.json").read_text())["outcome"]["class"] == "setup"
 
 
 def test_device_nodes_of_the_machine_stay_as_they_are(person):

@@ -1,4 +1,5 @@
 """`warder init --job` as PID 1 of a pid namespace: what an agent could do to its own run there."""
+import json
 import os
 import pathlib
 import shutil
@@ -69,6 +70,44 @@ def test_a_spool_below_a_folder_that_the_agent_can_write_is_refused(place):
     ran = end(place, begin(place, shell(place, "true"), spool=folder / "spool"))
     assert ran.code == 14 and "which the agent's uid 1000 can write" in ran.stderr, ran.stderr
     assert not (folder / "spool").exists()
+    report, = place.results.glob("*/report.json")
+    assert json.loads(report.read_text())["outcome"]["class"] == "setup"
+
+
+NO_NETWORKS = ["setpriv", "--bounding-set=-net_admin", "--inh-caps=-all"]
+
+
+def test_without_allow_degraded_nothing_is_left_but_the_report(place):
+    ran = end(place, begin(place, shell(place, "touch ran", policy={}), wrapper=NO_NETWORKS))
+    assert ran.code == 14 and place.runs() == [], ran.stderr
+    left, = place.results.iterdir()
+    assert sorted(file.name for file in left.iterdir()) == ["report.json", "run.json"]
+    outcome = json.loads((left / "report.json").read_text())["outcome"]
+    assert (outcome["class"], outcome["reason"]) == ("setup", "setup_failed")
+    assert "allow_degraded: true" in outcome["sentence"]
+    assert (ran.stdout + ran.stderr).count("allow_degraded: true") == 1, ran.stdout + ran.stderr
+    assert not (place.workspace / "ran").exists()
+
+
+def test_a_refused_job_in_place_is_told_once_and_reported(place, collector):
+    home = collector()
+    token = place.write("token", home.token, 0o600)
+    job = place.job(agent={"command": ["no-such-agent"]}, policy=DEGRADED, results={"to": [home.sink(token)]})
+    ran = end(place, begin(place, job))
+    assert ran.code == 14 and place.runs() == [], ran.stdout + ran.stderr
+    assert (ran.stdout + ran.stderr).count("no-such-agent") == 1, ran.stdout + ran.stderr
+    assert "setup (bad_spec): the run was not started" in ran.stdout
+    [run] = home.runs()
+    assert home.run(run["run_id"])["report"]["run"] == json.loads(
+        next(place.results.glob("*/report.json")).read_text())["run"]
+
+
+def test_a_secret_that_the_broker_refuses_in_place_is_told_once(place):
+    key = place.write("key", "sk-ant with blanks \x01 in it", 0o600)
+    ran = end(place, begin(place, shell(place, "true", secrets={"anthropic": {"from": {"file": str(key)}}})))
+    assert ran.code == 14 and ran.report["outcome"]["class"] == "setup", ran.stderr
+    reason = ran.report["outcome"]["sentence"].rsplit(": ", 1)[1]
+    assert (ran.stdout + ran.stderr).count(reason) == 1, ran.stdout + ran.stderr
 
 
 def test_a_spool_in_the_workspace_is_refused(person):
@@ -147,6 +186,8 @@ def test_the_proc_of_another_pid_namespace_is_none(place):
     job = place.start(*words, "--job", shell(place, "true"), "--spool", place.spool)
     out, err = job.communicate(timeout=60)
     assert job.returncode == 14 and "no /proc of this pid namespace" in err, err
+    report, = place.results.glob("*/report.json")
+    assert "no /proc of this pid namespace" in json.loads(report.read_text())["outcome"]["sentence"], out
 
 
 def test_the_unix_socket_of_a_grant_is_out_of_the_agents_hands(place):

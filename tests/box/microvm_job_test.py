@@ -161,6 +161,9 @@ def test_a_job_with_faults_says_where_and_starts_nothing(run_job):
     assert done.returncode == 14, done.console
     assert re.search(r"job.yaml:\d+:\d+: .*comand", done.console), done.console
     assert 'did you mean "command"' in done.console
+    assert done.report["outcome"]["reason"] == "bad_spec", done.report
+    sentence = done.report["faults"][0]["sentence"]
+    assert "comand" in sentence and done.console.count(sentence) == 1, done.console
 
 
 @pytest.mark.parametrize("wrong, sentence", [

@@ -289,6 +289,8 @@ def test_a_disk_without_a_job_is_told(jobs, case):
     booted.ended_in_order()
     assert booted.code == 14
     booted.says(JOBS[case][1])
+    report = json.loads(booted.report)
+    assert report["outcome"]["class"] == "setup" and JOBS[case][1] in report["outcome"]["sentence"], report
 
 
 @pytest.mark.parametrize("vmm", ["firecracker", "cloud-hypervisor"])

@@ -76,5 +76,12 @@ TEST_F(ResultsTarget, IsRefusedWithItsNameWhereAFileStandsInTheWay) {
   EXPECT_NE(opened.error().sentence().find("file/results"), std::string::npos);
 }
 
+TEST_F(ResultsTarget, BelowAnyFolderThatAnAgentMayWriteNoLinkIsFollowed) {
+  fs::create_directory_symlink(folder_ / "victim", folder_ / "warder-results");
+  EXPECT_FALSE(openResultsFolder(folder_ / "warder-results", folder_));
+  EXPECT_TRUE(openResultsFolder(folder_ / "other", folder_));
+  EXPECT_TRUE(fs::is_empty(folder_ / "victim"));
+}
+
 }  // namespace
 }  // namespace warder::cli

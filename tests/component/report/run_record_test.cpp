@@ -9,6 +9,7 @@
 #include "supervisor/journal/writer.h"
 #include "supervisor/report/close_interrupted.h"
 #include "supervisor/report/fold.h"
+#include "supervisor/report/refused_record.h"
 #include "supervisor/report/results_folder.h"
 #include "tests/support/run_folder.h"
 
@@ -199,6 +200,25 @@ TEST(RunRecord, FinishedRunIsLeftAloneAndALivingOneRefused) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().kind, base::Kind::Denied);
   EXPECT_FALSE(closeInterrupted("/nonexistent/run"));
+}
+
+TEST(RunRecord, ARefusedRunIsProvenAndReportedLikeAnyOther) {
+  RunFolder run;
+  const Refusal refusal{"job", {{"job.yaml:2:1", "unknown key"}, {"job.yaml:3:1", "no unit"}}};
+  ASSERT_TRUE(recordRefusal(run.path, {{"run_id", run.run_id}, {"attempt", 1}}, refusal));
+  EXPECT_TRUE(journal::verifyRun(run.path)->findings.empty());
+  EXPECT_TRUE(compareWithJournal(run.path)->empty());
+  const json::value report = json::parse(readText(run.path + "/report.json"));
+  EXPECT_EQ(report.at("outcome").at("reason"), "bad_spec");
+  EXPECT_EQ(report.at("faults").as_array().size(), 2u);
+  // Whoever closes what a dead box left finds nothing to do.
+  const std::string before = readText(journal::segmentPath(run.path, 1));
+  ASSERT_TRUE(closeInterrupted(run.path));
+  EXPECT_EQ(readText(journal::segmentPath(run.path, 1)), before);
+}
+
+TEST(RunRecord, ARefusedRunWithoutItsFolderIsAnError) {
+  EXPECT_FALSE(recordRefusal("/nonexistent/run", {}, {"job", {{"", "no"}}}));
 }
 
 TEST(ResultsFolder, HoldsEverythingUnderTheRunsName) {
