@@ -39,16 +39,68 @@ std::string_view reasonOf(int status) {
 
 }  // namespace
 
+namespace {
+
+/// Google's canonical codes by HTTP status. Source: google.rpc.Code.
+std::string_view googleStatus(int status) {
+  switch (status) {
+    case 403:
+      return "PERMISSION_DENIED";
+    case 404:
+      return "NOT_FOUND";
+    case 503:
+      return "UNAVAILABLE";
+    case 504:
+      return "DEADLINE_EXCEEDED";
+    default:
+      return status < 500 ? "INVALID_ARGUMENT" : "INTERNAL";
+  }
+}
+
+/// As AWS's client libraries name it, by which they decide whether to try again.
+std::string_view awsType(const Refusal& refusal) {
+  if (refusal.status == 403) return "AccessDeniedException";
+  if (refusal.status == 404) return "ResourceNotFoundException";
+  if (refusal.status == 503) return "ServiceUnavailableException";
+  return refusal.status < 500 ? "ValidationException" : "InternalServerException";
+}
+
+json::object errorBody(const Refusal& refusal, models::ErrorForm form) {
+  const json::string message(refusal.sentence);
+  switch (form) {
+    case models::ErrorForm::Anthropic:
+      return {{"type", "error"},
+              {"error", json::object{{"type", refusal.error_type}, {"message", message}}}};
+    case models::ErrorForm::Openai:
+      return {{"error", json::object{{"message", message},
+                                     {"type", refusal.error_type},
+                                     {"param", nullptr},
+                                     {"code", refusal.why}}}};
+    case models::ErrorForm::Google:
+      return {{"error", json::object{{"code", refusal.status},
+                                     {"message", message},
+                                     {"status", googleStatus(refusal.status)}}}};
+    case models::ErrorForm::Aws:
+      return {{"message", message}};
+    case models::ErrorForm::Plain:
+      break;
+  }
+  return {{"error", refusal.why}, {"message", message}};
+}
+
+}  // namespace
+
 std::string errorAnswer(const Refusal& refusal, AnswerShape shape) {
-  const std::string body = json::serialize(json::object{
-      {"type", "error"},
-      {"error", json::object{{"type", refusal.error_type}, {"message", refusal.sentence}}}});
+  const std::string body = json::serialize(errorBody(refusal, shape.form));
   std::string text = "HTTP/1.1 " + std::to_string(refusal.status) + " ";
   text += reasonOf(refusal.status);
   text += "\r\nContent-Type: application/json\r\nContent-Length: " + std::to_string(body.size());
   // Tells a person whose answer this is, and a program why.
   text += "\r\nX-Warder-Error: " + refusal.why;
+  if (shape.form == models::ErrorForm::Aws)
+    text += "\r\nX-Amzn-ErrorType: " + std::string(awsType(refusal));
   if (!refusal.retry) text += "\r\nX-Should-Retry: false";
+  if (refusal.retry && refusal.status == 503) text += "\r\nRetry-After: 1";
   // RFC 9110 section 15.5.22 asks a 426 to name what it would have spoken.
   if (refusal.status == 426) text += "\r\nUpgrade: HTTP/1.1";
   if (shape.close) text += "\r\nConnection: close";

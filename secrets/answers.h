@@ -9,13 +9,14 @@
 
 namespace warder::secrets {
 
-/// {"type":"error","error":{"type":…,"message":…}} with its head; `close` says that the connection
-/// ends with it, `head_only` leaves the body out (answers to HEAD).
+/// An error in the form in which the provider writes its own, with its head; `close` says that the
+/// connection ends with it, `head_only` leaves the body out (answers to HEAD).
 /// A refusal that would only be refused again carries x-should-retry: false, which the provider's
 /// client libraries obey.
 struct AnswerShape {
   bool close = false;
   bool head_only = false;
+  models::ErrorForm form = models::ErrorForm::Plain;
 };
 std::string errorAnswer(const Refusal& refusal, AnswerShape shape);
 

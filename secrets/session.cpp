@@ -21,6 +21,7 @@ class Session {
       : shared_(std::move(shared)), approach_(std::move(approach)) {
     client_.connection = std::move(connection);
     client_.connection->setIdleLimit(shared_->limits.client_idle);
+    form_ = formFor(approach_.to);
   }
 
   asio::awaitable<void> serve() {
@@ -91,6 +92,7 @@ class Session {
       co_await refuseBad(target.error());
       co_return false;
     }
+    form_ = formFor(to);
     const Asked asked{shared_->rules, approach_.lease, to, head, *target};
     Verdict verdict = decide(asked);
     if (!verdict.refusal) verdict.refusal = judgeUpgrade(asked, verdict);
@@ -113,7 +115,7 @@ class Session {
       co_return false;
     }
     if (end.answer) {
-      const AnswerShape shape{false, head_only};
+      const AnswerShape shape{false, head_only, form_};
       const bool written = co_await write(errorAnswer(*end.answer, shape));
       co_return written;
     }
@@ -142,6 +144,10 @@ class Session {
       authority.remove_prefix(at + 1);
     const auto named = readHostAndPort(authority, 80);
     if (!named) return bad("the target names no valid host");
+    if (isLoopbackHost(named->host))
+      return http::HeadFault{403,
+                             "a proxy does not lead to this machine itself; dial the address "
+                             "directly (NO_PROXY=localhost,127.0.0.1,::1)"};
     std::string path(rest.substr(end));
     if (!path.starts_with('/')) path.insert(0, "/");
     head.target = std::move(path);
@@ -176,11 +182,20 @@ class Session {
   }
 
   /// Keeps the connection when there is no body in the way of the next request.
-  static AnswerShape shapeOfRefusal(const http::RequestHead& head) {
+  AnswerShape shapeOfRefusal(const http::RequestHead& head) {
     const bool bodyless =
         head.framing.kind == http::Framing::Kind::None ||
         (head.framing.kind == http::Framing::Kind::Length && head.framing.length == 0);
-    return AnswerShape{!bodyless || !head.keep_alive, head.method == "HEAD"};
+    return AnswerShape{!bodyless || !head.keep_alive, head.method == "HEAD", form_};
+  }
+
+  /// Whoever speaks to a provider reads its errors; elsewhere ours are plain.
+  models::ErrorForm formFor(const Upstream& to) const {
+    if (approach_.lease) return approach_.lease->provider->error_form;
+    for (const auto& lease : shared_->rules.leases)
+      if (lease->to.host == to.host && lease->to.port == to.port)
+        return lease->provider->error_form;
+    return models::ErrorForm::Plain;
   }
 
   asio::awaitable<bool> refuse(Refusal refusal, AnswerShape shape) {
@@ -192,6 +207,7 @@ class Session {
   asio::awaitable<void> lastAnswer(Refusal refusal) {
     AnswerShape shape;
     shape.close = true;
+    shape.form = form_;
     const bool written = co_await write(errorAnswer(refusal, shape));
     if (written) co_await linger();
   }
@@ -218,6 +234,7 @@ class Session {
   std::shared_ptr<Shared> shared_;
   Approach approach_;
   ClientSide client_;
+  models::ErrorForm form_ = models::ErrorForm::Plain;
 };
 
 }  // namespace

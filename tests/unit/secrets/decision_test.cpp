@@ -270,15 +270,34 @@ TEST(Authority, NamesThePortOnlyWhereItIsNotTheUsualOne) {
 TEST(Answers, AreInTheProvidersErrorForm) {
   Refusal refusal;
   refusal.sentence = "no \"quotes\" broken";
-  const std::string text = errorAnswer(refusal, AnswerShape{});
+  const AnswerShape anthropic{false, false, models::ErrorForm::Anthropic};
+  const std::string text = errorAnswer(refusal, anthropic);
   EXPECT_THAT(text,
               testing::StartsWith("HTTP/1.1 403 Forbidden\r\nContent-Type: application/json\r\n"));
   EXPECT_THAT(text, testing::EndsWith(
                         "\r\n\r\n{\"type\":\"error\",\"error\":{\"type\":\"permission_error\","
                         "\"message\":\"no \\\"quotes\\\" broken\"}}"));
   EXPECT_THAT(text, AllOf(HasSubstr("X-Should-Retry: false"), Not(HasSubstr("Connection: close"))));
-  EXPECT_THAT(errorAnswer(refusal, AnswerShape{true, true}),
+  EXPECT_THAT(errorAnswer(refusal, AnswerShape{true, true, models::ErrorForm::Anthropic}),
               testing::EndsWith("Connection: close\r\n\r\n"));
+}
+
+TEST(Answers, SpeakEachProvidersDialectOfErrors) {
+  Refusal refusal;
+  refusal.why = "policy";
+  refusal.sentence = "no";
+  const auto bodyOf = [&](models::ErrorForm form) {
+    const std::string text = errorAnswer(refusal, AnswerShape{false, false, form});
+    return text.substr(text.find("\r\n\r\n") + 4);
+  };
+  EXPECT_EQ(bodyOf(models::ErrorForm::Openai),
+            R"({"error":{"message":"no","type":"permission_error","param":null,"code":"policy"}})");
+  EXPECT_EQ(bodyOf(models::ErrorForm::Google),
+            R"({"error":{"code":403,"message":"no","status":"PERMISSION_DENIED"}})");
+  EXPECT_EQ(bodyOf(models::ErrorForm::Aws), R"({"message":"no"})");
+  EXPECT_EQ(bodyOf(models::ErrorForm::Plain), R"({"error":"policy","message":"no"})");
+  EXPECT_THAT(errorAnswer(refusal, AnswerShape{false, false, models::ErrorForm::Aws}),
+              HasSubstr("X-Amzn-ErrorType: AccessDeniedException\r\n"));
 }
 
 TEST(Answers, TellWhetherTryingAgainMayHelp) {
