@@ -65,7 +65,11 @@ struct Broker::State : std::enable_shared_from_this<State> {
     if (auto all = models::allProviders()) rules.providers = std::move(*all);
     auto through_gate = [this](base::Event event) { pass(std::move(event)); };
     shared = std::make_shared<Shared>(
-        Shared{std::move(rules), given.limits, through_gate, gate, {}, {}, {}});
+        Shared{std::move(rules), given.limits, through_gate, gate, {}, {}, {}, {}});
+    renewals = std::make_shared<Renewals>(executor, shared, std::move(given.ask_source));
+    shared->rejected = [kept = std::weak_ptr(renewals)](const Lease& lease) {
+      if (const auto here = kept.lock()) here->rejected(lease);
+    };
   }
 
   asio::any_io_executor executor;
@@ -74,6 +78,7 @@ struct Broker::State : std::enable_shared_from_this<State> {
   asio::steady_timer release_timer;
   bool release_planned = false;
   std::shared_ptr<Shared> shared;
+  std::shared_ptr<Renewals> renewals;
   std::list<Door> doors;  // addresses stay
   std::shared_ptr<dns::Stub> name_server;
   std::size_t serving = 0;
@@ -190,6 +195,7 @@ Broker::~Broker() {
   state_->name_server.reset();
   state_->shared->pool.clear();
   state_->release_timer.cancel();
+  state_->renewals->stop();
 }
 
 void Broker::tellKept() {
@@ -201,17 +207,27 @@ std::string Broker::authorityPem() const {
   return state_->shared->authority ? state_->shared->authority->pem() : std::string();
 }
 
+Renewals& Broker::renewals() {
+  return *state_->renewals;
+}
+
 Status Broker::addGrant(Grant grant, vault::SecretBytes secret) {
+  return addGrant(std::move(grant), SourcedSecret{std::move(secret), std::nullopt}, nullptr);
+}
+
+Status Broker::addGrant(Grant grant, SourcedSecret sourced,
+                        std::shared_ptr<const vault::SecretBytes> token) {
   std::vector<base::UniqueFd> listeners;
   for (const int fd : grant.listener_fds) listeners.emplace_back(fd);
   if (grant.unix_fd >= 0) listeners.emplace_back(grant.unix_fd);
-  auto leases = makeLeases(grant, secret);
+  auto leases = makeLeases(grant, sourced.secret);
   if (!leases) return leases.error();
   for (const auto& lease : *leases) {
     state_->shared->rules.leases.push_back(lease);
     for (const std::string_view hidden : lease->secret->credential.hidden())
-      state_->gate.hide(hidden, lease->grant->placeholder);
+      state_->gate.hide(lease->secret, hidden, lease->grant->placeholder);
   }
+  state_->renewals->add({*leases, sourced.expires_at, std::move(token)});
   for (auto& listener : listeners)
     if (auto open = state_->openDoor(DoorKind::BaseUrl, leases->front(), std::move(listener));
         !open)

@@ -1,9 +1,11 @@
 // The broker without its process: doors, connections, limits. One thread.
 #pragma once
 #include <boost/asio/any_io_executor.hpp>
+#include <functional>
 #include <memory>
 #include <string>
 
+#include "secrets/renewals.h"
 #include "secrets/shared.h"
 #include "supervisor/base/fd.h"
 
@@ -17,6 +19,8 @@ class Broker {
     base::Emit emit;  // is given no event that holds a secret (event_gate.h)
     std::string run_id{};
     bool shared_network = false;
+    /// Asks init to read a grant's source again.
+    std::function<void(const std::string& grant)> ask_source{};
   };
 
   Broker(boost::asio::any_io_executor executor, Options options);
@@ -28,6 +32,11 @@ class Broker {
   /// all doors where the agent names hosts; takes the descriptors that the grant names.
   /// Errors: Config for an unknown provider or a secret that is no key of it; Kernel.
   base::Status addGrant(Grant grant, vault::SecretBytes secret);
+  /// The same for a secret with an end of its own, or of a Vault, whose token is kept.
+  base::Status addGrant(Grant grant, SourcedSecret sourced,
+                        std::shared_ptr<const vault::SecretBytes> token);
+  /// What becomes of secrets that were lent.
+  Renewals& renewals();
   /// Serves the doors that belong to no grant; takes the descriptors. Errors: Kernel, Internal.
   base::Status openDoors(const DoorFds& doors);
   /// The certificate of the run's authority; empty before openDoors.

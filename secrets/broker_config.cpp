@@ -52,6 +52,29 @@ Upstream upstreamFromJson(const json::object& object) {
   return upstream;
 }
 
+json::object toJson(const GrantSource& source) {
+  json::object object = {{"kind", static_cast<int>(source.kind)},
+                         {"refresh_ms", nullptr},
+                         {"vault", toJson(source.vault)},
+                         {"path", source.path},
+                         {"field", source.field},
+                         {"namespace", source.name_space}};
+  if (source.refresh) object["refresh_ms"] = source.refresh->count();
+  return object;
+}
+
+GrantSource sourceFromJson(const json::object& object) {
+  GrantSource source;
+  source.kind = static_cast<GrantSource::Kind>(object.at("kind").to_number<int>());
+  if (const json::value& refresh = object.at("refresh_ms"); !refresh.is_null())
+    source.refresh = std::chrono::milliseconds(refresh.to_number<std::int64_t>());
+  source.vault = upstreamFromJson(object.at("vault").as_object());
+  source.path = text(object, "path");
+  source.field = text(object, "field");
+  source.name_space = text(object, "namespace");
+  return source;
+}
+
 json::object toJson(const Grant& grant) {
   json::array also;
   for (const Upstream& upstream : grant.also) also.push_back(toJson(upstream));
@@ -63,6 +86,7 @@ json::object toJson(const Grant& grant) {
           {"also", std::move(also)},
           {"inject", injectToJson(grant.inject)},
           {"terms", toJson(grant.terms)},
+          {"source", toJson(grant.source)},
           {"secret_fd", grant.secret_fd},
           {"listener_fds", numbers(grant.listener_fds)},
           {"unix_fd", grant.unix_fd}};
@@ -79,6 +103,7 @@ Grant grantFromJson(const json::object& object) {
     grant.also.push_back(upstreamFromJson(upstream.as_object()));
   grant.inject = injectFromJson(object.at("inject"));
   grant.terms = termsFromJson(object.at("terms").as_object());
+  grant.source = sourceFromJson(object.at("source").as_object());
   grant.secret_fd = object.at("secret_fd").to_number<int>();
   grant.listener_fds = fdsAt(object, "listener_fds");
   grant.unix_fd = object.at("unix_fd").to_number<int>();

@@ -23,6 +23,20 @@ struct Upstream {
   std::string ca_file;    // extra PEM roots; empty: the system's
 };
 
+/// Where the broker has the secret from, and when it is asked for again.
+struct GrantSource {
+  /// Handed: `secret_fd` has it, and init hands over what comes later. Helper: likewise, what a
+  /// program wrote. Vault: the broker asks for it, with the token that `secret_fd` has.
+  enum class Kind { Handed, Helper, Vault };
+  Kind kind = Kind::Handed;
+  std::optional<std::chrono::milliseconds> refresh;
+  // Of a Vault:
+  Upstream vault;
+  std::string path;  // after /v1/
+  std::string field;
+  std::string name_space;
+};
+
 /// One secret, lent for one upstream, through one door.
 struct Grant {
   std::string name;      // the job's name for the secret
@@ -37,6 +51,7 @@ struct Grant {
   /// How the job wants the secret to be carried; nothing: as the provider's data says.
   std::optional<http::CredentialKind> inject;
   GrantTerms terms;
+  GrantSource source;
   int secret_fd = -1;
   std::vector<int> listener_fds;  // sockets that listen inside the agent's network namespace
   int unix_fd = -1;               // a listening Unix socket at a path in the box; -1: there is none

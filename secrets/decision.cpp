@@ -183,6 +183,10 @@ std::optional<Refusal> findLease(const Asked& asked, Verdict& verdict) {
 
 std::optional<Refusal> judgeLease(const Lease& lease) {
   if (!lease.revoked) return std::nullopt;
+  if (lease.expired)
+    return refuse("expired", "the secret \"" + lease.grant->name +
+                                 "\" was lent for a time that is over (expires); whoever wrote the "
+                                 "job can give the next run a longer one");
   return refuse("revoked", "the secret \"" + lease.grant->name +
                                "\" is lent no longer; the run is over for it");
 }

@@ -11,7 +11,9 @@ namespace json = base::json;
 namespace {
 
 bool isRefusal(const base::Event& event) {
-  return event.type == "broker.denied" || event.type == "broker.bad_request";
+  return event.type == "broker.denied" || event.type == "broker.bad_request" ||
+         event.type == "dns.denied" || event.type == "broker.foreign_credential" ||
+         event.type == "broker.incident";
 }
 
 std::string grantOf(const base::Event& event) {
@@ -22,18 +24,26 @@ std::string grantOf(const base::Event& event) {
 }  // namespace
 
 void EventGate::hide(std::string_view secret, std::string_view placeholder) {
-  hidden_.push_back({secret, vault::replacementOf(placeholder, secret.size())});
+  hidden_.push_back({secret, vault::replacementOf(placeholder, secret.size()), false, {}});
+}
+
+void EventGate::hide(const std::shared_ptr<const void>& owner, std::string_view secret,
+                     std::string_view placeholder) {
+  std::erase_if(hidden_, [](const Hidden& one) { return one.owned && one.owner.expired(); });
+  hidden_.push_back({secret, vault::replacementOf(placeholder, secret.size()), true, owner});
 }
 
 void EventGate::clean(std::string& text) const {
-  for (const Hidden& hidden : hidden_) vault::replaceKey(hidden.secret, hidden.replacement, text);
+  for (const Hidden& hidden : hidden_)
+    if (!hidden.isGone()) vault::replaceKey(hidden.secret, hidden.replacement, text);
 }
 
 void EventGate::clean(json::value& value) const {
   if (value.is_string()) {
     json::string& text = value.get_string();
     for (const Hidden& hidden : hidden_)
-      vault::replaceKey(hidden.secret, hidden.replacement, {text.data(), text.size()});
+      if (!hidden.isGone())
+        vault::replaceKey(hidden.secret, hidden.replacement, {text.data(), text.size()});
   } else if (value.is_array()) {
     for (json::value& element : value.get_array()) clean(element);
   } else if (value.is_object()) {

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -26,6 +27,9 @@ class EventGate {
 
   /// From now on no event holds this secret. `secret` must outlive the gate.
   void hide(std::string_view secret, std::string_view placeholder);
+  /// As long as `owner`, in whose memory it is, lives.
+  void hide(const std::shared_ptr<const void>& owner, std::string_view secret,
+            std::string_view placeholder);
   /// Takes the hidden secrets out of a text, in every spelling that key_forms.h knows.
   void clean(std::string& text) const;
 
@@ -42,6 +46,9 @@ class EventGate {
   struct Hidden {
     std::string_view secret;
     std::string replacement;
+    bool owned = false;
+    std::weak_ptr<const void> owner;
+    bool isGone() const { return owned && owner.expired(); }  // its memory was wiped
   };
   struct Window {
     Clock::time_point began;

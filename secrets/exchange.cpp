@@ -33,12 +33,13 @@ Exchange::Exchange(Shared& shared, ClientSide& client, const Asked& asked, const
 }
 
 asio::awaitable<ExchangeEnd> Exchange::run() {
+  if (lent()) open_call_.begin(verdict_.lease, [this] { cut(); });
   bool going = !refusal_ && pull();
   if (going && lent()) going = enterBudget();
   if (going && body_digest_) going = co_await collectForSigning();
   for (bool fresh = false; going; fresh = true) {
     const bool connected = co_await connect(fresh);
-    if (!connected) break;
+    if (!connected || taken_back_) break;
     // Until the answer is over, the agent may be silent as long as it likes.
     client_.connection->setIdleLimit(std::chrono::milliseconds(0));
     const bool sent = co_await sendHead();
@@ -139,6 +140,7 @@ bool Exchange::sign(const Outgoing& request, vault::WipedBytes& lines) {
 /// A server may close an idle connection just when a request is on its way on it. One replay, on a
 /// connection of its own, and only when not a byte was answered.
 bool Exchange::mayReplay() const {
+  if (asks_anew_) return true;
   return reused_ && replayable_ && !answer_begun_ && !client_gone_ && !refusal_ && failure_ &&
          failure_->why == "closed" && !asked_.head.expects_continue;
 }
@@ -150,8 +152,33 @@ void Exchange::prepareReplay() {
   answer_inbox_.clear();
   scanned_ = 0;
   body_sent_ = false;
+  if (std::exchange(asks_anew_, false)) {
+    was_asked_anew_ = true;
+    answer_begun_ = false;
+    secret_ = verdict_.lease->secret;
+  }
   unsent_ = sent_ + unsent_;
   sent_.clear();
+}
+
+/// The upstream answered 401. True when the secret was renewed since this request began, and it can
+/// be sent once more, with the new one; else the answer goes on as it is.
+bool Exchange::noteRejection() {
+  if (!lent() || answer_.status != 401) return false;
+  if (verdict_.lease->secret == secret_) {
+    if (shared_.rejected) shared_.rejected(*verdict_.lease);
+    return false;
+  }
+  asks_anew_ = replayable_ && !was_asked_anew_ && !client_gone_ && !refusal_ &&
+               !verdict_.lease->revoked && !asked_.head.expects_continue;
+  return asks_anew_;
+}
+
+/// The secret was taken back. That is nobody's failure.
+void Exchange::cut() {
+  taken_back_ = true;
+  client_.connection->abort();
+  if (upstream_) upstream_->close();
 }
 
 /// Back to the pool only when nothing of this request is left in it.
@@ -159,6 +186,7 @@ void Exchange::settleUpstream() {
   if (!upstream_) return;
   const bool clean = answer_complete_ && body_sent_ && answer_inbox_.empty() && !failure_ &&
                      !switched_ && answer_.keep_alive &&
+                     (!lent() || verdict_.lease->secret == secret_) &&
                      answer_.framing.kind != http::Framing::Kind::UntilClose;
   if (clean)
     shared_.pool.give(pool_key_, std::move(upstream_), Clock::now());
@@ -179,7 +207,7 @@ asio::awaitable<void> Exchange::relayUpgraded() {
 /// to download() says nothing about the upstream.
 void Exchange::failUpstream(std::string why, std::string sentence) {
   shared_.gate.clean(sentence);  // it goes to the agent too
-  if (!failure_ && !client_gone_ && !refusal_)
+  if (!failure_ && !client_gone_ && !refusal_ && !taken_back_)
     failure_ = Failure{std::move(why), std::move(sentence)};
 }
 
@@ -208,7 +236,7 @@ ExchangeEnd Exchange::conclude() {
     end.then = reusable ? ExchangeEnd::Then::KeepAlive : ExchangeEnd::Then::Close;
     return end;
   }
-  if (client_gone_) return end;
+  if (client_gone_ || taken_back_) return end;
   if (answer_started_) {
     // Only where the end of the body is the end of the connection could a cut look orderly.
     if (client_framing_.framing.kind == http::Framing::Kind::UntilClose)

@@ -53,6 +53,8 @@ class Exchange {
   boost::asio::awaitable<bool> collectForSigning();
   bool sign(const Outgoing& request, vault::WipedBytes& lines);
   bool mayReplay() const;
+  bool noteRejection();
+  void cut();
   void prepareReplay();
   void settleUpstream();
 
@@ -95,6 +97,10 @@ class Exchange {
   const Verdict& verdict_;
   std::string pool_key_;
   std::shared_ptr<const LentSecret> secret_;  // null: nothing is injected
+  OpenCall open_call_;
+  bool taken_back_ = false;  // the secret was, while this call was under way
+  bool asks_anew_ = false;   // with the secret that came meanwhile
+  bool was_asked_anew_ = false;
   std::unique_ptr<net::Connection> upstream_;
   bool reused_ = false;  // upstream_ served another request before
 

@@ -38,6 +38,7 @@ asio::awaitable<void> Exchange::download() {
 
 asio::awaitable<bool> Exchange::relay() {
   bool going = co_await readAnswerHead();
+  if (going && noteRejection()) co_return false;
   if (going) going = co_await passHead();
   if (going && !switched_) going = co_await passBody();
   co_return going;

@@ -32,6 +32,7 @@ void Exchange::emitFailures() const {
 }
 
 std::string_view Exchange::howItEnded() const {
+  if (taken_back_) return "revoked";
   if (client_gone_) return "client_gone";
   return answer_complete_ || switched_ ? "complete" : "cut";
 }

@@ -51,4 +51,20 @@ base::Result<Leases> makeLeases(const Grant& grant, const vault::SecretBytes& se
   return leases;
 }
 
+std::size_t revoke(Lease& lease) {
+  lease.revoked = true;
+  const Lease::Cuts cuts = lease.cuts;  // a call that ends takes its own off the list
+  for (const auto& cut : cuts) cut();
+  return cuts.size();
+}
+
+void OpenCall::begin(std::shared_ptr<Lease> lease, std::function<void()> cut) {
+  lease_ = std::move(lease);
+  place_ = lease_->cuts.insert(lease_->cuts.end(), std::move(cut));
+}
+
+OpenCall::~OpenCall() {
+  if (lease_) lease_->cuts.erase(place_);
+}
+
 }  // namespace warder::secrets

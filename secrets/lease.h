@@ -1,5 +1,7 @@
 // A secret as it is lent at one host of its provider, as things stand at the moment.
 #pragma once
+#include <functional>
+#include <list>
 #include <memory>
 #include <string>
 #include <vector>
@@ -19,6 +21,8 @@ struct LentSecret {
 };
 
 struct Lease {
+  using Cuts = std::list<std::function<void()>>;
+
   std::shared_ptr<const Grant> grant;
   std::shared_ptr<const models::Provider> provider;
   Upstream to;
@@ -27,6 +31,8 @@ struct Lease {
   std::shared_ptr<const LentSecret> secret;
   std::shared_ptr<models::Budget> budget;  // one for all leases of a grant
   bool revoked = false;
+  bool expired = false;  // why it was revoked
+  Cuts cuts;             // what ends each call that is under way (OpenCall)
 };
 using Leases = std::vector<std::shared_ptr<Lease>>;
 
@@ -34,5 +40,24 @@ using Leases = std::vector<std::shared_ptr<Lease>>;
 /// for an unknown provider or a secret that is none of its kinds; Kernel. No sentence holds the
 /// secret.
 base::Result<Leases> makeLeases(const Grant& grant, const vault::SecretBytes& secret);
+
+/// Takes the secret back, and ends the calls that are under way with it; how many there were.
+std::size_t revoke(Lease& lease);
+
+/// A call under way with a lent secret, so that it can be ended when the secret is taken back.
+class OpenCall {
+ public:
+  OpenCall() = default;
+  OpenCall(const OpenCall&) = delete;
+  OpenCall& operator=(const OpenCall&) = delete;
+  ~OpenCall();
+
+  /// `cut` is called at most once, and never after this is destroyed.
+  void begin(std::shared_ptr<Lease> lease, std::function<void()> cut);
+
+ private:
+  std::shared_ptr<Lease> lease_;
+  Lease::Cuts::iterator place_;
+};
 
 }  // namespace warder::secrets

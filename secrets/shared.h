@@ -2,6 +2,7 @@
 #pragma once
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <memory>
 
 #include "secrets/ca/authority.h"
@@ -35,6 +36,8 @@ struct Shared {
   UpstreamPool pool;
   std::shared_ptr<dns::NameTable> names;        // null: no transparent door
   std::shared_ptr<ca::RunAuthority> authority;  // null: TLS cannot be ended
+  /// An upstream answered 401 to a request that carried the lease's present secret.
+  std::function<void(const Lease&)> rejected;
 };
 
 }  // namespace warder::secrets

@@ -109,6 +109,18 @@ Result<SecretBytes> SecretBytes::read(int fd, std::string_view name, Form form) 
   return SecretBytes(std::move(*pages), length);
 }
 
+Result<SecretBytes> SecretBytes::copyOf(std::string_view content, std::string_view name,
+                                        Form form) {
+  const std::string subject = "the secret \"" + std::string(name) + "\"";
+  if (content.size() > kMaxSecretBytes)
+    return Error{Kind::Config, subject + " is longer than 65536 bytes"};
+  if (auto fine = checkContent(content, form, subject); !fine) return fine.error();
+  auto pages = LockedPages::make(content.size());
+  if (!pages) return pages.error();
+  std::memcpy(pages->data(), content.data(), content.size());
+  return SecretBytes(std::move(*pages), content.size());
+}
+
 bool operator==(const SecretBytes& left, const SecretBytes& right) {
   return left.length_ == right.length_ &&
          CRYPTO_memcmp(left.pages_.data(), right.pages_.data(), left.length_) == 0;

@@ -50,6 +50,10 @@ class SecretBytes {
   /// form has not; Kernel.
   static base::Result<SecretBytes> read(int fd, std::string_view name, Form form = Form::Key);
 
+  /// A copy of `content` in locked pages of its own, under the rules of read(). Errors: as read's.
+  static base::Result<SecretBytes> copyOf(std::string_view content, std::string_view name,
+                                          Form form = Form::Key);
+
   SecretBytes(SecretBytes&&) noexcept = default;
   SecretBytes& operator=(SecretBytes&&) noexcept = default;
   SecretBytes(const SecretBytes&) = delete;

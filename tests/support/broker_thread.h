@@ -2,7 +2,10 @@
 #pragma once
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
 #include <condition_variable>
+#include <functional>
+#include <future>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -34,6 +37,8 @@ struct BrokerSetup {
   bool allowed = true;  // the policy allows the upstream
   secrets::BrokerLimits limits{};
   std::string rule_host{};  // of the policy's rule; empty: the upstream's
+  secrets::GrantTerms terms{};
+  secrets::GrantSource source{};
 };
 
 class BrokerThread {
@@ -44,6 +49,8 @@ class BrokerThread {
     const auto [listener, port] = listenOnLoopback();
     port_ = port;
     grant.listener_fds = {listener};
+    grant.terms = setup.terms;
+    grant.source = setup.source;
     placeholder_ = grant.placeholder;
     policies::Policy policy;
     if (setup.allowed)
@@ -57,8 +64,13 @@ class BrokerThread {
       events_.push_back(std::move(event));
       changed_.notify_all();
     };
-    broker_.emplace(context_.get_executor(),
-                    secrets::Broker::Options{std::move(policy), setup.limits, emit});
+    secrets::Broker::Options options{std::move(policy), setup.limits, emit};
+    options.ask_source = [this](const std::string& name) {
+      const std::lock_guard lock(mutex_);
+      asked_.push_back(name);
+      changed_.notify_all();
+    };
+    broker_.emplace(context_.get_executor(), std::move(options));
     const auto key = base::sealedText("key", kRealKey);
     auto secret = vault::SecretBytes::read(key->get(), "anthropic");
     if (!broker_->addGrant(std::move(grant), std::move(*secret))) std::abort();
@@ -93,6 +105,30 @@ class BrokerThread {
       changed_.wait(lock);
     }
   }
+  /// Waits until the broker asks for a source to be read again; which grant's.
+  std::string askedSource() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return !asked_.empty(); });
+    std::string name = asked_.front();
+    asked_.erase(asked_.begin());
+    return name;
+  }
+  /// Does something with the broker on its own thread, and waits until it is done.
+  void with(const std::function<void(secrets::Broker&)>& action) {
+    std::promise<void> done;
+    boost::asio::post(context_, [&] {
+      action(*broker_);
+      done.set_value();
+    });
+    done.get_future().wait();
+  }
+  /// As when init hands over what it read anew.
+  void hand(const std::string& secret) {
+    with([&](secrets::Broker& broker) {
+      auto fd = base::sealedText("secret", secret);
+      broker.renewals().handed("anthropic", std::move(*fd));
+    });
+  }
   std::string allEvents() {
     const std::lock_guard lock(mutex_);
     std::string text;
@@ -106,6 +142,7 @@ class BrokerThread {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<base::Event> events_;
+  std::vector<std::string> asked_;
   std::optional<secrets::Broker> broker_;
   std::string placeholder_;
   std::uint16_t port_ = 0;

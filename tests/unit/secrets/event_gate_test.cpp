@@ -131,5 +131,17 @@ TEST_F(Gate, NeverKeepsOtherEventsBack) {
   EXPECT_EQ(told_.size(), 2'000u);
 }
 
+TEST_F(Gate, HidesAReplacedSecretAsLongAsSomebodyUsesIt) {
+  auto secret = std::make_shared<const std::string>("the-replaced-key");
+  gate_.hide(secret, *secret, "another-placeholder");
+  std::string text = "with the-replaced-key";
+  gate_.clean(text);
+  EXPECT_THAT(text, Not(HasSubstr("replaced")));
+  secret.reset();
+  text = "with the-replaced-key";
+  gate_.clean(text);  // its memory is gone, and is not looked at
+  EXPECT_THAT(text, HasSubstr("replaced"));
+}
+
 }  // namespace
 }  // namespace warder::secrets
