@@ -112,14 +112,14 @@ struct Broker::State : std::enable_shared_from_this<State> {
       --((*self).*count);
       if (problem) self->logProblem(problem);
     };
-    asio::co_spawn(executor, serve(std::move(socket), door, full), std::move(over));
+    asio::co_spawn(executor, serve(std::move(socket), &door, full), std::move(over));
   }
 
-  asio::awaitable<void> serve(tcp::socket socket, const Door& door, bool full) {
-    if (door.kind == DoorKind::Transparent)
+  asio::awaitable<void> serve(tcp::socket socket, const Door* door, bool full) {
+    if (door->kind == DoorKind::Transparent)
       return serveTransparent(shared, std::move(socket), name_server);
-    if (door.kind == DoorKind::Proxy) return serveProxy(shared, std::move(socket));
-    Approach approach{Approach::Kind::BaseUrl, door.lease, door.lease->to};
+    if (door->kind == DoorKind::Proxy) return serveProxy(shared, std::move(socket));
+    Approach approach{Approach::Kind::BaseUrl, door->lease, door->lease->to};
     auto connection = net::plainConnection(std::move(socket));
     return full ? refuseConnection(shared, std::move(connection), std::move(approach))
                 : serveHttp(shared, std::move(connection), std::move(approach));
