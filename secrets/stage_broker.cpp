@@ -142,8 +142,9 @@ void tell(int control, const base::json::object& message) {
 
 int serve(int control) {
   const auto failed = [control](const char* step, const Error& error) {
-    base::log(base::Level::Error, std::string(step) + ": " + error.sentence());
-    (void)base::sayFailed(control, step, error);
+    // init tells it; once is enough.
+    if (!base::sayFailed(control, step, error))
+      base::log(base::Level::Error, std::string(step) + ": " + error.sentence());
     return 1;
   };
   if (auto hardened = base::hardenStage(); !hardened) return failed("harden", hardened.error());
