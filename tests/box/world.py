@@ -45,6 +45,7 @@ class Person:
         self.spool = self.make_folder("spool")
         self.results = folder / "results"
         self.started = []
+        self.entry = []  # the words that lead into namespaces of its own, if it has any
 
     def own(self, path):
         if self.switch:
@@ -67,7 +68,10 @@ class Person:
         return {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": str(self.home), "LC_ALL": "C.UTF-8"}
 
     def start(self, *command, **options):
-        if self.switch:
+        if self.entry:
+            switch = ["setpriv", "--reuid", self.uid, "--regid", self.uid, "--clear-groups"] if self.switch else []
+            command = [*self.entry, "env", "-C", self.folder, *switch, *command]
+        elif self.switch:
             options.update(user=self.uid, group=self.uid, extra_groups=[])
         options.setdefault("env", self.environment())
         process = subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE,
