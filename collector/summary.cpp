@@ -70,7 +70,8 @@ void addToSummary(json::object& summary, const EventLine& line) {
   if (line.type == "run.started") addStart(summary, line);
   if (line.type == "agent.started") summary["agent_started"] = line.time;
   if (line.type == "llm.call") addCall(summary, line.data);
-  if (line.type == "broker.denied") add(summary, "denials", 1);
+  if (line.type == "broker.denied" || line.type == "dns.denied")
+    add(summary, "denials", 1 + soundNumber(line.data.if_contains("suppressed")));
   if (line.type == "memory.warning")
     summary["memory_mark"] = soundNumber(line.data.if_contains("mark_percent"));
   if (line.type == "memory.oom")

@@ -25,6 +25,7 @@ const kSentences = {
   'llm.call': (d) => `${str(d.model) || str(d.path)}: ${num(d.status)}, ${count(d.input_tokens)} in, ` +
     `${count(d.output_tokens)} out, ${duration(d.duration_ms)}` + (d.priced === false ? '' : ', ' + money(d.cost_usd)),
   'broker.denied': (d) => `Denied ${str(d.method)} ${str(d.host)}${str(d.path)}: ${str(d.reason)}`,
+  'dns.denied': (d) => `Denied the name ${str(d.name)} (${str(d.type)}): ${str(d.sentence)}`,
   'broker.upstream_failed': (d) => `Upstream ${str(d.host)} failed (${str(d.why)}): ${str(d.sentence)}`,
   'broker.bad_request': (d) => str(d.sentence),
   'memory.warning': (d) => `Memory passed ${num(d.mark_percent)} %: ${bytes(d.used_bytes)} of ${bytes(d.limit_bytes)}`,
@@ -88,7 +89,7 @@ function svg(tag, attributes, text) {
 
 const kLanes = [
   {name: 'LLM calls', of: (e) => e.type === 'llm.call'},
-  {name: 'Denials', of: (e) => e.type === 'broker.denied' || e.type === 'broker.upstream_failed'},
+  {name: 'Denials', of: (e) => ['broker.denied', 'dns.denied', 'broker.upstream_failed'].includes(e.type)},
   {name: 'Memory', of: (e) => e.type === 'memory.warning' || e.type === 'memory.oom'},
   {name: 'Life', of: (e) => /^(run|agent|box|limit|stop)\./.test(e.type)},
 ];

@@ -49,6 +49,15 @@ std::string describeCall(const json::object& data) {
   return line;
 }
 
+/// Of a request, of a connection (without method and path), or of a name that was asked for.
+std::string describeDenial(const json::object& data) {
+  if (data.contains("name"))
+    return "denied: " + text(data, "type") + " " + text(data, "name") + " (" +
+           text(data, "sentence") + ")";
+  return "denied: " + text(data, "method") + " " + text(data, "host") + text(data, "path") + " (" +
+         text(data, "reason") + ")";
+}
+
 std::string describeDoors(const json::object& data) {
   std::string line = "the box is ready (network: " + text(data, "mechanism") + ")";
   if (const auto* doors = data.if_contains("doors"))
@@ -65,9 +74,7 @@ std::string describe(const Event& event) {
   if (event.type == "box.ready") return describeDoors(data);
   if (event.type == "agent.started") return "the agent runs (pid " + text(data, "pid") + ")";
   if (event.type == "llm.call") return describeCall(data);
-  if (event.type == "broker.denied")
-    return "denied: " + text(data, "method") + " " + text(data, "host") + text(data, "path") +
-           " (" + text(data, "reason") + ")";
+  if (event.type == "broker.denied" || event.type == "dns.denied") return describeDenial(data);
   if (event.type == "broker.upstream_failed" || event.type == "broker.bad_request" ||
       event.type == "preflight.warning" || event.type == "disk.full" ||
       event.type == "delivery.down" || event.type == "delivery.up" || event.type == "spool.trouble")

@@ -82,7 +82,7 @@ void addEvent(RunStatus& status, const Event& event) {
     status.agent.pid = -1;
   } else if (event.type == "llm.call") {
     addCall(status, data);
-  } else if (event.type == "broker.denied") {
+  } else if (event.type == "broker.denied" || event.type == "dns.denied") {
     status.denied += 1 + countOf(data, "suppressed");
   } else if (event.type == "memory.warning") {
     ++status.warnings;

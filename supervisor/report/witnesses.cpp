@@ -99,13 +99,32 @@ void onCall(Witnesses& seen, Data data) {
   seen.last_call_data = data;
 }
 
-void onDenied(Witnesses& seen, Data data) {
-  ++seen.denied;
-  const Denial denial{textOf(data, "host"), textOf(data, "path"), textOf(data, "reason")};
+/// Those that were not told one by one were others like it: which, nobody knows, so the total alone
+/// has them.
+void countDenial(Witnesses& seen, const Denial& denial, Data data) {
+  seen.denied += 1 + countOf(data, "suppressed");
   if (seen.denials.size() < kMaxDenials || seen.denials.contains(denial)) ++seen.denials[denial];
+}
+
+void onDenied(Witnesses& seen, Data data) {
+  countDenial(seen, {textOf(data, "host"), textOf(data, "path"), textOf(data, "reason")}, data);
   if (isProbe(data)) return;
   seen.last_call = LastCall::Denied;
   seen.last_call_data = data;
+}
+
+/// Only who asks for an address wants to go there. What programs tell other hosts after their
+/// provider failed (telemetry, at their end) must not hide that failure.
+void onNameDenied(Witnesses& seen, Data data) {
+  const std::string name = textOf(data, "name");
+  countDenial(seen, {name, "", textOf(data, "sentence")}, data);
+  const std::string type = textOf(data, "type");
+  const bool provider_failed =
+      seen.last_call == LastCall::UpstreamFailed ||
+      (seen.last_call == LastCall::Answered && (seen.last_status < 200 || seen.last_status > 399));
+  if (provider_failed || (type != "A" && type != "AAAA")) return;
+  seen.last_call = LastCall::Denied;
+  seen.last_call_data = {{"host", name}, {"reason", name + ": " + textOf(data, "sentence")}};
 }
 
 void onUpstreamFailed(Witnesses& seen, Data data) {
@@ -177,6 +196,7 @@ const std::map<std::string, Handler, std::less<>>& handlers() {
       {"memory.summary", [](Witnesses& seen, Data data) { seen.memory_summary = data; }},
       {"llm.call", onCall},
       {"broker.denied", onDenied},
+      {"dns.denied", onNameDenied},
       {"broker.upstream_failed", onUpstreamFailed},
       {"broker.bad_request", [](Witnesses& seen, Data) { ++seen.bad_requests; }},
       {"output.closed", onOutput},

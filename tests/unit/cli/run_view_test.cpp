@@ -39,6 +39,14 @@ TEST(RunView, SaysHowTheAgentEnded) {
   EXPECT_EQ(describe({"agent.exited", {{"signal", "SIGKILL"}}}), "the agent ended (SIGKILL)");
 }
 
+TEST(RunView, DescribesWhatWasDenied) {
+  EXPECT_EQ(describe({"broker.denied",
+                      {{"method", "GET"}, {"host", "a.b"}, {"path", "/c"}, {"reason", "no rule"}}}),
+            "denied: GET a.b/c (no rule)");
+  EXPECT_EQ(describe({"dns.denied", {{"name", "a.b"}, {"type", "AAAA"}, {"sentence", "why"}}}),
+            "denied: AAAA a.b (why)");
+}
+
 TEST(RunView, KeepsEventsThatNobodyNeedsToSeeToItself) {
   EXPECT_EQ(describe({"journal.seal", {{"of", 1}}}), "");
   EXPECT_EQ(describe({"something.new", {}}), "");

@@ -131,13 +131,14 @@ TEST(Summary, AddsUpCallsTokensAndCost) {
             {{"status", 200}, {"input_tokens", 10}, {"output_tokens", 2}, {"cost_usd", 0.25}});
   lines.add("llm.call", {{"status", 529}, {"cost_usd", 0}, {"priced", false}});
   lines.add("broker.denied", {{"host", "x"}});
+  lines.add("dns.denied", {{"name", "y"}, {"suppressed", 3}});
   const auto summary = summaryOf(lines);
   EXPECT_EQ(summary.at("job"), "/jobs/a.yaml");
   EXPECT_EQ(summary.at("calls").to_number<int>(), 2);
   EXPECT_EQ(summary.at("errors").to_number<int>(), 1);
   EXPECT_EQ(summary.at("input_tokens").to_number<int>(), 10);
   EXPECT_DOUBLE_EQ(summary.at("cost_usd").to_number<double>(), 0.25);
-  EXPECT_EQ(summary.at("denials").to_number<int>(), 1);
+  EXPECT_EQ(summary.at("denials").to_number<int>(), 5);
   EXPECT_EQ(summary.at("unpriced"), true);
   EXPECT_FALSE(summary.contains("outcome"));
 }

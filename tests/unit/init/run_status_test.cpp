@@ -32,6 +32,7 @@ TEST(RunStatus, CountsWhatEventsTell) {
              {"llm.call", call(429, 0)},
              {"broker.denied", {{"host", "a"}, {"suppressed", 4}}},
              {"broker.denied", {{"host", "a"}}},
+             {"dns.denied", {{"name", "b"}, {"suppressed", 1}}},
              {"preflight.warning", {{"sentence", "x"}}}});
   EXPECT_EQ(status.run_id, "r-1");
   EXPECT_EQ(status.agent.pid, 7);
@@ -41,7 +42,7 @@ TEST(RunStatus, CountsWhatEventsTell) {
   EXPECT_EQ(status.llm.input_tokens, 32U);
   EXPECT_EQ(status.llm.output_tokens, 6U);
   EXPECT_DOUBLE_EQ(status.llm.cost_usd, 0.5);
-  EXPECT_EQ(status.denied, 6U);
+  EXPECT_EQ(status.denied, 8U);
   EXPECT_EQ(status.warnings, 1U);
   EXPECT_EQ(after({kStart, {"agent.started", {{"pid", 7}}}, {"agent.exited", {}}}).agent.pid, -1);
 }
