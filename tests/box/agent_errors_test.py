@@ -44,6 +44,7 @@ def test_an_error_of_the_provider_is_the_providers(ask, status):
     served = [int(entry["fault"].split()[1]) for entry in upstream.requests()]
     assert set(served) == {status} and [call["status"] for call in calls] == served
     assert sum(model["errors"] for model in report["usage"]["by_model"]) == len(calls)
+    assert ran.events("dns.denied") == []
     assert report["egress"]["denied"] == 0 and report["egress"]["upstream_failures"] == 0
 
 

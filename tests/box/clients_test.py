@@ -103,6 +103,7 @@ def test_a_client_reaches_an_intercepted_and_a_tunnelled_host(person, town, clie
     agents = {request["headers"].get("user-agent") for request in town.requests()}
     assert len(agents) == 1, agents
     assert ran.report["egress"]["denied"] == 0, ran.report["egress"]
+    assert ran.events("dns.denied") == []
 
 
 def test_tls_is_ended_by_the_run_for_one_host_and_by_the_host_itself_for_a_tunnelled_one(person, town):
