@@ -87,14 +87,14 @@ struct TermsSpec {
 
 /// `secrets.NAME`: one secret and the upstream it is lent for.
 struct SecretSpec {
-  std::string name;
-  std::string provider;  // provider data by name; the secret's own name unless given
-  SecretSource from;
-  std::string base_url;  // empty: the provider's own
-  std::string ca_file;   // PEM of extra roots for this upstream; empty: the system's only
-  std::optional<InjectSpec> inject;
-  TermsSpec terms;
-  std::optional<std::chrono::milliseconds> refresh;  // of a program or a Vault
+  std::string name{};
+  std::string provider{};  // provider data by name; the secret's own name unless given
+  SecretSource from{};
+  std::string base_url{};  // empty: the provider's own
+  std::string ca_file{};   // PEM of extra roots for this upstream; empty: the system's only
+  std::optional<InjectSpec> inject{};
+  TermsSpec terms{};
+  std::optional<std::chrono::milliseconds> refresh{};  // of a program or a Vault
 };
 
 /// `results.to[]`: an endpoint that collects results.
