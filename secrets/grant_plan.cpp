@@ -179,6 +179,12 @@ Result<Grant> planGrant(const GrantRequest& request) {
   grant.provider = request.provider;
   grant.inject = request.inject;
   grant.terms = request.terms;
+  grant.source = request.source;
+  if (!request.vault_url.empty()) {
+    auto vault = upstreamOf(request.vault_url, request.vault_ca_file);
+    if (!vault) return vault.error().during("vault.address");
+    grant.source.vault = std::move(*vault);
+  }
   auto upstream =
       upstreamOf(request.base_url.empty() ? provider->base_url : request.base_url, request.ca_file);
   if (!upstream) return upstream.error();

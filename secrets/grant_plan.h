@@ -22,6 +22,9 @@ struct GrantRequest {
   /// own ("generic"), for the others it takes the place of theirs.
   std::optional<http::CredentialKind> inject = std::nullopt;
   GrantTerms terms = {};
+  GrantSource source = {};  // but for the upstream of a Vault:
+  std::string vault_url{};  // its address
+  std::string vault_ca_file{};
 };
 
 /// Grants without descriptors, each with a fresh placeholder. The upstream is split and checked:

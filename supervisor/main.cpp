@@ -8,6 +8,7 @@
 
 #include "secrets/broker_config.h"
 #include "secrets/secret_check.h"
+#include "secrets/source_stage.h"
 #include "supervisor/base/log.h"
 #include "supervisor/base/wire.h"
 #include "supervisor/boot/machine.h"
@@ -34,12 +35,17 @@ struct Stage {
   std::string_view name;
   int (*main)();
 };
-constexpr Stage kStages[] = {
-    {"init", init::initMain},         {"exec", launch::execMain},
-    {"net", launch::networkMain},     {"userns", launch::userNamespaceMain},
-    {"broker", secrets::brokerMain},  {"secret-check", secrets::secretCheckMain},
-    {"scribe", journal::scribeMain},  {"courier", courier::courierMain},
-    {"harvest", report::harvestMain}, {"program", report::programFactsMain}};
+constexpr Stage kStages[] = {{"init", init::initMain},
+                             {"exec", launch::execMain},
+                             {"net", launch::networkMain},
+                             {"userns", launch::userNamespaceMain},
+                             {"broker", secrets::brokerMain},
+                             {"secret-check", secrets::secretCheckMain},
+                             {"source", secrets::sourceMain},
+                             {"scribe", journal::scribeMain},
+                             {"courier", courier::courierMain},
+                             {"harvest", report::harvestMain},
+                             {"program", report::programFactsMain}};
 
 /// "--as=UID:GID": this stage is a service and gives up what it does not need first.
 bool becomeService(std::string_view argument) {

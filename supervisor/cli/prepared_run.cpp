@@ -181,6 +181,7 @@ std::variant<PreparedRun, RunEnd> prepareRun(RunRequest request) {
   run.config.job_digest = run.orders.job.digest;
   run.config.workspace = run.orders.job.agent.workspace;
   run.config.command = run.request.overrides.command;
+  if (const char* home = ::getenv("HOME"); home != nullptr) run.config.home = home;
   if (!in_place) run.config.rootfs = run.orders.job.agent.root;
   return run;
 }

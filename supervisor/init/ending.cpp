@@ -84,6 +84,7 @@ void Supervisor::agentEnded(const watch::Ended& ended) {
 /// What the agent left running gets SIGTERM, a grace of its own, then SIGKILL.
 void Supervisor::endLeftovers() {
   phase_ = Phase::Leftovers;
+  revokeSecrets();          // what the agent leaves running has nothing more to spend
   pending_broker_.reset();  // its control socket closes, and it ends
   if (pending_network_) pending_network_->control.reset();  // likewise, where nobody asked for it
   terminated_ += signalDescendants(SIGTERM, ownStages());

@@ -18,6 +18,7 @@ json::object toJson(const InitConfig& config) {
           {"rootfs", config.rootfs},
           {"command", json::value_from(config.command)},
           {"one_id", config.one_id},
+          {"home", config.home},
           {"secret_fds", json::value_from(config.secret_fds)},
           {"token_fds", json::value_from(config.token_fds)}};
 }
@@ -41,6 +42,7 @@ InitConfig initConfigFromJson(const json::object& object) {
   config.rootfs = text("rootfs");
   config.command = json::value_to<std::vector<std::string>>(object.at("command"));
   config.one_id = object.at("one_id").as_bool();
+  config.home = text("home");
   config.secret_fds = json::value_to<std::vector<int>>(object.at("secret_fds"));
   config.token_fds = json::value_to<std::vector<int>>(object.at("token_fds"));
   return config;

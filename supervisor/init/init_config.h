@@ -22,6 +22,7 @@ struct InitConfig {
   std::string rootfs;                // likewise
   std::vector<std::string> command;  // likewise
   bool one_id = false;               // only the caller's own uid is mapped in this box
+  std::string home;                  // the caller's, for programs that are asked for secrets
   std::vector<int> secret_fds;       // in the order of JobSpec::secrets, unread
   std::vector<int> token_fds;        // in the order of ResultsSpec::to, unread
   /// After a signal to stop, whoever sent it kills everything so much later (docker stop: 10 s);

@@ -75,11 +75,26 @@ secrets::GrantTerms termsOf(const job::TermsSpec& said) {
   return terms;
 }
 
+void addSource(secrets::GrantRequest& request, const job::SecretSpec& secret) {
+  using Kind = secrets::GrantSource::Kind;
+  request.source.refresh = secret.refresh;
+  if (std::holds_alternative<job::ExecSource>(secret.from)) request.source.kind = Kind::Helper;
+  const auto* vault = std::get_if<job::VaultSource>(&secret.from);
+  if (vault == nullptr) return;
+  request.source.kind = Kind::Vault;
+  request.source.path = vault->path;
+  request.source.field = vault->field;
+  request.source.name_space = vault->name_space;
+  request.vault_url = vault->address;
+  request.vault_ca_file = vault->ca_file;
+}
+
 }  // namespace
 
 secrets::GrantRequest grantRequestOf(const job::SecretSpec& secret) {
   secrets::GrantRequest request{secret.name, secret.provider, secret.base_url, secret.ca_file};
   request.terms = termsOf(secret.terms);
+  addSource(request, secret);
   if (!secret.inject) return request;
   const job::InjectSpec& said = *secret.inject;
   warder::http::CredentialKind& inject = request.inject.emplace();

@@ -122,12 +122,17 @@ void Supervisor::startCourier() {
   courier_ = adopt(std::move(*stage), &Supervisor::onCourier);
 }
 
-/// Runs once the start record is on disk. The courier comes first, so that the record leaves at
-/// once (BC-101).
-void Supervisor::buildBox() {
+/// The start record is on disk. The courier comes first, so that the record leaves at once
+/// (BC-101).
+void Supervisor::startStored() {
   phase_ = Phase::Baseline;
   step_.cancel();
   startCourier();
+  start_stored_ = true;
+  if (!sources_ || !sources_->gathering()) buildBox();
+}
+
+void Supervisor::buildBox() {
   if (auto ready = awaitBroker(); !ready) return setupFailed("broker", ready.error());
   auto made = config_.inPlace() ? preparePlace() : makeRoot();
   if (!made) return setupFailed("box", made.error());

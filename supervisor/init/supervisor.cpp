@@ -188,7 +188,7 @@ void Supervisor::serviceEnded(const std::string& name, const watch::Ended& ended
 
 void Supervisor::onScribe(const json::object& message) {
   if (const auto* stored = message.if_contains("stored")) {
-    if (*stored == kStartToken && phase_ == Phase::Starting) buildBox();
+    if (*stored == kStartToken && phase_ == Phase::Starting) startStored();
     if (*stored == kFinishToken && scribe_.link) {
       fold_.setLastSeq(message.at("seq").to_number<std::uint64_t>());
       scribe_.link->send({{"report", fold_.report()}});
@@ -219,10 +219,14 @@ void Supervisor::onScribe(const json::object& message) {
 }
 
 void Supervisor::onBroker(const json::object& message) {
+  if (const auto* secret = message.if_contains("renew"); secret != nullptr && sources_)
+    return sources_->renew(std::string(secret->as_string()));
   const auto* event = message.if_contains("event");
   if (event == nullptr) return;
-  if (start_) start_->stop();  // it has called somebody
-  record(base::eventFromMessage(event->as_object()));
+  Event told = base::eventFromMessage(event->as_object());
+  const bool of_secrets = told.type.starts_with("broker.secret_");
+  if (start_ && !of_secrets) start_->stop();  // it has called somebody
+  record(std::move(told));
 }
 
 void Supervisor::onCourier(const json::object& message) {
@@ -249,12 +253,15 @@ Supervisor::Service Supervisor::adopt(launch::StartedStage stage, Handler handle
 }
 
 std::vector<pid_t> Supervisor::ownStages() const {
-  return {scribe_.pid,
-          broker_.pid,
-          courier_.pid,
-          harvest_,
-          program_ ? program_->stage() : -1,
-          pending_network_ ? pending_network_->pid : -1};
+  std::vector<pid_t> stages = {scribe_.pid,
+                               broker_.pid,
+                               courier_.pid,
+                               harvest_,
+                               program_ ? program_->stage() : -1,
+                               pending_network_ ? pending_network_->pid : -1};
+  if (!sources_) return stages;
+  for (const pid_t stage : sources_->stages()) stages.push_back(stage);
+  return stages;
 }
 
 void Supervisor::after(std::chrono::milliseconds delay, std::function<void()> action) {

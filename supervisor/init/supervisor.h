@@ -21,6 +21,7 @@
 #include "supervisor/init/orders.h"
 #include "supervisor/init/program_watch.h"
 #include "supervisor/init/run_status.h"
+#include "supervisor/init/secret_sources.h"
 #include "supervisor/init/stage_link.h"
 #include "supervisor/init/start_watch.h"
 #include "supervisor/init/stop_budget.h"
@@ -74,6 +75,7 @@ class Supervisor {
   base::Status readOrders();
   void recordStart();
   void startCourier();
+  void startStored();
   void buildBox();
   base::Status preparePlace();
   base::Status openCgroups();
@@ -83,11 +85,14 @@ class Supervisor {
   // ways_out.cpp
   void startNetwork();
   void makeNetworkAndBroker();
+  void secretsGathered(SecretSources::Gathered gathered);
   base::Status makeNetwork();
   void warnAboutNetwork();
   base::json::object describeNetwork() const;
   void closeDoors();
   base::Status makeUnixDoors();
+  void watchSources();
+  void revokeSecrets();
   base::Status startBroker();
   base::Status awaitBroker();
   base::Result<launch::PreparedTrust> prepareTrust();
@@ -154,6 +159,7 @@ class Supervisor {
   std::string ca_pem_;  // of the broker's authority; empty: it ends no TLS
   launch::UnixDoors unix_doors_;
   launch::BoxFacts facts_;
+  std::unique_ptr<SecretSources> sources_;
   std::unique_ptr<MemoryWatch> memory_;
   std::unique_ptr<ProgramWatch> program_;
   std::unique_ptr<StartWatch> start_;
@@ -167,6 +173,7 @@ class Supervisor {
   std::string mechanism_ = "netns";
   std::size_t terminated_ = 0, killed_ = 0;
   int courier_starts_ = 0;
+  bool start_stored_ = false;
   bool box_made_ = false;
   bool harvested_ = false;
   bool spool_lost_ = false;

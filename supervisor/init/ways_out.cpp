@@ -52,7 +52,48 @@ void Supervisor::startNetwork() {
 /// While the scribe stores the start; the agent waits for both.
 void Supervisor::makeNetworkAndBroker() {
   if (auto network = makeNetwork(); !network) return setupFailed("network", network.error());
+  SecretSources::HelperUser user;
+  if (!config_.one_id) {
+    user.uid = launch::kSourceUid;
+    user.gid = launch::kBrokerUid;
+  }
+  if (config_.one_id && !config_.home.empty()) user.home = config_.home;
+  sources_ = std::make_unique<SecretSources>(context_, job_, config_.secret_fds, user);
+  sources_->gather(
+      [this](SecretSources::Gathered gathered) { secretsGathered(std::move(gathered)); });
+}
+
+/// Programs that were asked for secrets are over; whoever stopped the run meanwhile has stopped
+/// them.
+void Supervisor::secretsGathered(SecretSources::Gathered gathered) {
+  if (!gathered) return setupFailed("secrets", gathered.error());
+  for (std::size_t i = 0; i < gathered->size(); ++i) {
+    base::UniqueFd& written = gathered->at(i);
+    if (!written) continue;
+    ::close(config_.secret_fds[i]);  // held its place
+    config_.secret_fds[i] = written.release();
+  }
   if (auto started = startBroker(); !started) return setupFailed("broker", started.error());
+  if (start_stored_) buildBox();
+}
+
+/// What is new goes to the broker, unread.
+void Supervisor::watchSources() {
+  if (!sources_ || !broker_.link) return;
+  SecretSources::Handlers handlers;
+  handlers.renewed = [this](const std::string& secret, int fd) {
+    if (broker_.link) broker_.link->send({{"secret", secret}}, {fd});
+  };
+  handlers.failed = [this](const std::string& secret, const std::string& sentence) {
+    if (broker_.link) broker_.link->send({{"not_renewed", secret}, {"sentence", sentence}});
+  };
+  sources_->watch(std::move(handlers));
+}
+
+/// Nothing is lent any more, and nobody is asked for anything.
+void Supervisor::revokeSecrets() {
+  if (sources_) sources_->stop();
+  if (broker_.link) broker_.link->send({{"revoke", true}});
 }
 
 /// A network of the agent's own where that can be had. Where it cannot, the policy does not bind
@@ -172,6 +213,9 @@ Status Supervisor::startBroker() {
     if (!ca_file) return ca_file.error();
     grant.upstream.ca_file = std::move(*ca_file);
     for (secrets::Upstream& also : grant.also) also.ca_file = grant.upstream.ca_file;
+    auto vault_ca = lent.lendFile(grant.source.vault.ca_file);
+    if (!vault_ca) return vault_ca.error();
+    grant.source.vault.ca_file = std::move(*vault_ca);
   }
   broker.doors = {lent.lendAll(network_.transparent), lent.lendAll(network_.proxy),
                   lent.lendAll(network_.dns_udp), lent.lendAll(network_.dns_tcp)};
@@ -195,6 +239,7 @@ Status Supervisor::awaitBroker() {
   if (!ready) return ready.error();
   const json::value* ca = ready->body.if_contains("ca_pem");
   if (ca != nullptr && ca->is_string()) ca_pem_ = std::string(ca->get_string());
+  watchSources();
   return {};
 }
 

@@ -140,6 +140,7 @@ void Supervisor::startAgent() {
   }
   phase_ = Phase::Running;
   agent_started_ = std::chrono::steady_clock::now();
+  if (broker_.link) broker_.link->send({{"agent_started", true}});
   record(
       {"agent.started",
        {{"pid", agent_}, {"argv", repeatWords(plan.argv)}, {"uid", plan.uid}, {"gid", plan.gid}}});

@@ -10,6 +10,7 @@ namespace warder::launch {
 
 /// Ids of the supervisor's own services where more than one id can be used (root on this machine or
 /// in a container). Files of the spool belong to kSpoolGid, so that the courier may read them.
+inline constexpr uid_t kSourceUid = base::kFirstServiceId;
 inline constexpr uid_t kBrokerUid = base::kFirstServiceId + 1;
 inline constexpr uid_t kScribeUid = base::kFirstServiceId + 2;
 inline constexpr uid_t kCourierUid = base::kLastServiceId;

@@ -23,6 +23,7 @@ MAY_MAKE = {
     "supervisor/launch/unix_doors.cpp",     # sockets with a path in the box
     "supervisor/launch/stage_exec.cpp",     # standard streams of the agent
     "supervisor/watch/signals.cpp",
+    "secrets/source_stage.cpp",             # standard streams of a program that gives a secret
 }
 
 
@@ -93,6 +94,7 @@ def test_only_the_reaper_waits_for_processes():
 # Processes of their own that have exactly one child and no other waiter.
 WAITING_ALONE = {
     "supervisor/report/child_process.cpp",  # the harvest stage and its git
+    "secrets/source_stage.cpp",             # a program that gives a secret, and what it left
     "supervisor/boot/initramfs.cpp",        # tries the binary before it becomes the first process
     "supervisor/boot/machine_end.cpp",      # nothing else runs any more when a machine ends
 }
