@@ -81,8 +81,13 @@ asio::awaitable<bool> sendQuestion(net::Connection* connection, const Grant* gra
   if (!source.name_space.empty()) head += "X-Vault-Namespace: " + source.name_space + "\r\n";
   head += "X-Vault-Token: ";
   const std::array<std::string_view, 3> parts{head, token->reveal(), "\r\n\r\n"};
-  const auto failure = co_await connection->writeTogether(parts);
-  co_return !failure;
+  connection->hold();
+  for (const std::string_view part : parts) {
+    const auto failure = co_await connection->writeAll(asio::buffer(part));
+    if (failure) co_return false;
+  }
+  connection->release();
+  co_return true;
 }
 
 std::string whatToDo(int status) {
