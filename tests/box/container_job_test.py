@@ -262,7 +262,7 @@ def test_bc_046_a_small_tmp_that_is_full_keeps_nothing_from_being_reported(place
 def test_bc_082_the_broker_is_reached_however_localhost_resolves(place, ipv6, mechanism):
     place.secret("key", world.new_key())
     place.shell_job("echo $ANTHROPIC_BASE_URL; port=${ANTHROPIC_BASE_URL##*:}; "
-                    "for host in 127.0.0.1 localhost '[::1]'; do wget -O- http://$host:$port/v1/none 2>&1 | tail -n 1; done",
+                    "for host in 127.0.0.1 localhost '[::1]'; do wget -Y off -O- http://$host:$port/v1/none 2>&1 | tail -n 1; done",
                     secrets={"anthropic": {"from": {"file": "/run/secrets/key"}}})
     options = ["--sysctl", f"net.ipv6.conf.all.disable_ipv6={int(not ipv6)}"]
     if mechanism == "netns":
