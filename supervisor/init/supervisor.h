@@ -46,6 +46,7 @@ class Supervisor {
              std::optional<Orders> orders = std::nullopt);
 
   /// Conducts the run to its end; returns the exit code of the box.
+  ~Supervisor();
   int run();
 
  private:
@@ -156,7 +157,8 @@ class Supervisor {
   std::unique_ptr<StageLink> harvest_link_;
   std::optional<launch::StartedStage> pending_scribe_, pending_network_, pending_broker_;
   launch::AgentNetwork network_;
-  std::string ca_pem_;  // of the broker's authority; empty: it ends no TLS
+  std::string trust_folder_;  // in place: to be removed at the end
+  std::string ca_pem_;        // of the broker's authority; empty: it ends no TLS
   launch::UnixDoors unix_doors_;
   launch::BoxFacts facts_;
   std::unique_ptr<SecretSources> sources_;

@@ -41,6 +41,11 @@ std::string listOf(const std::vector<std::uint16_t>& ports) {
 
 }  // namespace
 
+/// What a run made outside of its own folders goes with it.
+Supervisor::~Supervisor() {
+  if (!trust_folder_.empty()) launch::removeTrustFolder(trust_folder_);
+}
+
 /// Processes take their time to start, so those that wait for nobody are started first.
 void Supervisor::startNetwork() {
   if (config_.inPlace() && !launch::mayMakeNetworks()) return;
@@ -260,6 +265,7 @@ base::Result<launch::PreparedTrust> Supervisor::prepareTrust() {
   for (const auto& sentence : trust->environment.warnings)
     record({"preflight.warning", {{"sentence", sentence}}});
   facts_.trust = trust->environment;
+  if (config_.inPlace()) trust_folder_ = trust->folder;
   return trust;
 }
 

@@ -204,6 +204,13 @@ Status showTrust(const std::string& mount_point, const Trust& trust) {
   return {};
 }
 
+void removeTrustFolder(const std::string& folder) {
+  const TrustPaths paths(folder);
+  for (const std::string& path : {paths.bundle, paths.added, paths.java_store, paths.wgetrc})
+    ::unlink(path.c_str());
+  ::rmdir(folder.c_str());
+}
+
 Result<std::string> makeTrustFolder(const std::string& run_id) {
   Error last;
   for (const char* parent : {"/run", "/tmp", "/dev/shm"}) {

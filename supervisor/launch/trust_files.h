@@ -83,5 +83,8 @@ base::Status showTrust(const std::string& mount_point, const Trust& trust);
 /// without a root of its own: warder-trust-RUN below /run, /tmp or /dev/shm. Errors: Kernel when
 /// none of them takes it.
 base::Result<std::string> makeTrustFolder(const std::string& run_id);
+/// Removes such a folder with the files that writeTrustFiles made; nothing is followed, and what
+/// somebody else put there stays.
+void removeTrustFolder(const std::string& folder);
 
 }  // namespace warder::launch
